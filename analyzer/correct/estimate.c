@@ -1,5 +1,6 @@
-/* estimate.c - a ratio estimate: windows are a sample of the time around them,
- * for each thread.
+/* estimate.c - how many calls were not recorded: windows are a sample of the
+ * time around them, for each thread. A window slows the program by what its
+ * calls' hooks take, so what counts is the program's own time.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/correct/correct.h"
 
@@ -8,34 +9,73 @@
 #include <math.h>
 #include <string.h>
 
-/* Windows that follow each other, with enough calls of others in them for a
- * ratio. */
-struct stretch { double calls, others, until, ratio; };
+/* What the hooks of a call cost, ns, at least and at most. */
+struct bounds { double least, most; };
 
-static const double others_least = 10;
+/* If the recorder did not measure it. */
+static const struct bounds any_cost = { 0, 40 };
 
-static size_t make_stretches(const struct demotion_part *d, struct stretch *to)
+/* No hooks take all of the time. */
+static const double own_least = 0.05;
+
+static double own_if(const struct demotion_span *s, double cost)
 {
-	struct stretch now = { .until = d->before };
-	size_t n = 0;
+	return fmax(s->time - cost * s->hooks, own_least * s->time);
+}
 
+/* A span without its hooks, ns. */
+static double own(const struct demotion_span *s, struct bounds cost)
+{
+	return sqrt(own_if(s, cost.least) * own_if(s, cost.most));
+}
+
+/* Windows that follow each other, with enough time in them to say something;
+ * until: own time to the next one. doubt: what part of the ratio is by what a
+ * call costs, one standard deviation. */
+struct stretch { double calls, time, until, ratio, doubt; };
+
+static const double time_least = 100000; /* ns */
+
+static void finish(struct stretch *s, const struct demotion_span *in,
+		   struct bounds cost)
+{
+	const double most = own_if(in, cost.least);
+	const double least = own_if(in, cost.most);
+
+	s->time = own(in, cost);
+	s->ratio = s->calls / s->time;
+	s->doubt = (most - least) / (most + least);
+}
+
+static void add_span(struct demotion_span *to, const struct demotion_span *s)
+{
+	to->time += s->time;
+	to->hooks += s->hooks;
+}
+
+/* The first of them has no window: it is what the recorder saw when it left the
+ * function out. */
+static size_t make_stretches(const struct demotion_part *d, struct bounds cost,
+			     struct stretch *to)
+{
+	struct stretch now = { 0 };
+	struct demotion_span in = { 0 };
+	size_t n = 1;
+
+	to[0] = (struct stretch){ .ratio = d->rate / 1e9, .doubt = 0.5,
+				  .until = own(&d->before, cost) };
 	for (size_t i = 0; i < d->looks; i++) {
 		now.calls += d->look[i].calls;
-		now.others += d->look[i].others;
-		now.until += d->look[i].until;
-		if (now.others < others_least)
+		now.until += own(&d->look[i].until, cost);
+		add_span(&in, &d->look[i].in);
+		if (own(&in, cost) < time_least)
 			continue;
+		finish(&now, &in, cost);
 		to[n++] = now;
 		now = (struct stretch){ 0 };
+		in = (struct demotion_span){ 0 };
 	}
-	if (n == 0)
-		to[n++] = (struct stretch){ 0 };
-	to[n - 1].calls += now.calls;
-	to[n - 1].others += now.others;
 	to[n - 1].until += now.until;
-	for (size_t i = 0; i < n; i++)
-		to[i].ratio = to[i].others > 0 ?
-			      to[i].calls / to[i].others : 0;
 	return n;
 }
 
@@ -44,29 +84,17 @@ static double squared(double x)
 	return x * x;
 }
 
-/* How uncertain a stretch's ratio is: by chance, as calls come in bursts, and
- * since it may have changed anywhere between it and its neighbours. */
-static double variance_of(const struct stretch *s, size_t i, size_t n)
-{
-	const double before = i > 0 ? s[i].ratio - s[i - 1].ratio : 0;
-	const double after = i + 1 < n ? s[i + 1].ratio - s[i].ratio : 0;
-	const double chance = s[i].others <= 0 ? 0 :
-		squared(s[i].ratio) / s[i].others +
-		s[i].calls / squared(s[i].others);
-
-	return chance + (squared(before) + squared(after)) / 4;
-}
-
 /* The windows and the rest of a thread, or of a program's threads. */
-struct sums { const char *program; double calls, others, rest; };
+struct sums { const char *program; double calls, time, rest; };
 
-static void add_part(struct sums *to, const struct demotion_part *p)
+static void add_part(struct sums *to, const struct demotion_part *p,
+		     struct bounds cost)
 {
-	to->rest += p->before;
+	to->rest += own(&p->before, cost);
 	for (size_t i = 0; i < p->looks; i++) {
 		to->calls += p->look[i].calls;
-		to->others += p->look[i].others;
-		to->rest += p->look[i].until;
+		to->time += own(&p->look[i].in, cost);
+		to->rest += own(&p->look[i].until, cost);
 	}
 }
 
@@ -74,8 +102,10 @@ static void add_part(struct sums *to, const struct demotion_part *p)
 struct work {
 	const struct session *session;
 	struct demotion *d;
+	struct bounds cost;
 	struct sums *program; size_t programs, room;
 	double sum, variance;
+	double doubt;              /* of sum, for a reason that all share */
 };
 
 static const struct process *process_of(const struct work *w,
@@ -100,21 +130,33 @@ static struct sums *program_of(struct work *w, const struct demotion_part *p)
 	return &w->program[w->programs - 1];
 }
 
+/* Between two looks, the ratio changes from one's to the other's, nobody knows
+ * when; meanwhile it may be as high as it ever was. */
+static void add_between(struct work *w, const struct stretch *s,
+			const struct stretch *next, double highest)
+{
+	const double mean = (s->ratio + next->ratio) / 2;
+	const double change = fmax(fabs(next->ratio - s->ratio),
+				   highest - mean) / 2;
+
+	w->sum += mean * s->until;
+	w->doubt += mean * s->until * s->doubt;
+	w->variance += squared(change * s->until);
+	if (s->time > 0)
+		w->variance += (s->calls + 1) / squared(s->time) *
+			       squared(s->until);
+}
+
 static void add_known(struct work *w, const struct demotion_part *p)
 {
 	struct stretch *const s = mem_grow(NULL, p->looks + 1, sizeof(*s));
-	const size_t n = make_stretches(p, s);
-	const double wider = squared(1 + 1.0 / (double)n);
-	double sum = 0;
+	const size_t n = make_stretches(p, w->cost, s);
+	double highest = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		sum += s[i].ratio * s[i].until;
-		w->variance += variance_of(s, i, n) * squared(s[i].until) *
-			       wider;
-	}
-	if (n == 1)
-		w->variance += squared(sum) * wider;
-	w->sum += sum;
+	for (size_t i = 0; i < n; i++)
+		highest = fmax(highest, s[i].ratio);
+	for (size_t i = 0; i < n; i++)
+		add_between(w, &s[i], &s[i + 1 < n ? i + 1 : i], highest);
 	mem_free(s);
 }
 
@@ -130,52 +172,68 @@ static bool is_without(const struct work *w, const struct demotion_part *p)
 				      s->threads[p->thread].process, f->module);
 }
 
-/* No window says enough of the thread: it is taken for one of its program's.
- * Not if it hardly calls anything else. */
+/* No window says enough of the thread: it is taken for one of its program's. */
 static void add_unknown(struct work *w, const struct demotion_part *p,
-			const struct sums *own)
+			const struct sums *of)
 {
 	const struct sums *const program = program_of(w, p);
-	const bool is_blind = own->calls >= others_least &&
-			      own->others + own->rest < others_least;
 	double guess;
 
 	if (p->skipped == 0 || is_without(w, p))
 		return;
-	if (program->others < others_least || is_blind) {
+	if (program->time < time_least) {
 		w->d->is_unknown = 1;
 		return;
 	}
-	guess = program->calls / program->others * own->rest;
+	guess = program->calls / program->time * of->rest;
 	w->sum += guess;
 	w->variance += squared(guess);
 }
 
-/* Windows, if there were any, may say nothing of how many there were. */
-static void estimate(const struct session *s, struct demotion *d)
+/* Windows, if there were any, may say nothing of how many there were. A guess
+ * that is no better than 0 is none. */
+static void estimate(const struct session *s, struct demotion *d,
+		     struct bounds cost)
 {
-	struct work w = { .session = s, .d = d };
+	struct work w = { .session = s, .d = d, .cost = cost };
+	double error;
 
 	for (size_t i = 0; i < d->parts; i++)
-		add_part(program_of(&w, &d->part[i]), &d->part[i]);
+		add_part(program_of(&w, &d->part[i]), &d->part[i], cost);
 	for (size_t i = 0; i < d->parts; i++) {
-		struct sums own = { .program = NULL };
+		struct sums of = { .program = NULL };
 
-		add_part(&own, &d->part[i]);
-		if (own.others >= others_least)
+		add_part(&of, &d->part[i], cost);
+		if (of.time >= time_least)
 			add_known(&w, &d->part[i]);
 		else
-			add_unknown(&w, &d->part[i], &own);
+			add_unknown(&w, &d->part[i], &of);
+	}
+	error = hypot(sqrt(w.variance), w.doubt);
+	if (w.sum >= 1 && error > w.sum) {
+		d->is_unknown = 1;
+		w.sum = error = 0;
 	}
 	d->estimated = (uint64_t)(w.sum + 0.5);
-	d->error = (uint64_t)(sqrt(w.variance) + 0.5);
+	d->error = (uint64_t)(error + 0.5);
 	mem_free(w.program);
+}
+
+static struct bounds cost_of(const struct session *s)
+{
+	struct call_cost c;
+
+	return !net_calibrated_cost(s, &c) ? any_cost :
+	       (struct bounds){ fmax(c.native - c.error, 0),
+				c.native + c.error };
 }
 
 /* What it must be multiplied with to become the function's estimate, by
  * function: at first, calls in windows. */
 static void find_parts(struct session *s, double *part)
 {
+	const struct bounds cost = cost_of(s);
+
 	for (node_id id = 1; id <= cct_count(s->cct); id++)
 		part[cct_get(s->cct, id)->func] +=
 			(double)cct_counted_of(s->cct, id).windowed;
@@ -186,7 +244,7 @@ static void find_parts(struct session *s, double *part)
 		part[d->func] = 0;
 		if (d->skipped == 0)
 			continue;
-		estimate(s, d);
+		estimate(s, d, cost);
 		func_get(s->funcs, d->func)->estimated =
 			d->is_unknown ? FUNC_AT_LEAST : FUNC_ESTIMATED;
 		if (windowed > 0)

@@ -5,18 +5,26 @@
 
 #include "analyzer/model/cct.h"
 
-/* All times are ticks. A window, in which calls were recorded as a sample: how
- * many of this function, and how many of others, which are never left out.
- * until: calls of others from the window on to the next, in time without this
- * function's calls. */
-struct demotion_look { uint64_t window; double calls, others, until; };
+/* What a thread did meanwhile: its time on the CPU, ns, and how many calls of
+ * any function that time has hooks of. One that was only counted is half. */
+struct demotion_span { double time, hooks; };
 
-/* A function in a thread: what a thread calls for each call of others is its
- * own matter, and windows slow some threads more than others. */
+/* All times but a span's are ticks. A window, in which calls were recorded as a
+ * sample: how many of this function, and in what. until: from the window on to
+ * the next, in time without this function's calls. */
+struct demotion_look {
+	uint64_t window;
+	double calls;
+	struct demotion_span in, until;
+};
+
+/* A function in a thread: how often a thread calls it is its own matter, and
+ * windows slow some threads more than others. */
 struct demotion_part {
 	uint32_t thread;           /* index */
 	uint64_t skipped;          /* recorded time without its calls */
-	double before;             /* calls of others before its first window */
+	double rate;               /* calls a second of CPU time, at first */
+	struct demotion_span before; /* its first window */
 	struct demotion_look *look; size_t looks, room;
 };
 

@@ -19,7 +19,7 @@ static bool next(const struct replay *r, const struct chunk_item *item,
 	return true;
 }
 
-enum { IS_DEMOTED = 1, IS_WINDOW = 2, IS_NAMED = 4 };
+enum { IS_WINDOW = 1, IS_NAMED = 2 };
 
 /* Mark what is left out, and of it what the dictionary has. */
 static void mark(struct replay *r, const struct chunk *chunk,
@@ -38,8 +38,6 @@ static void mark(struct replay *r, const struct chunk *chunk,
 	}
 	memset(r->demoted, 0, r->demoted_room);
 	for (size_t i = 0; next(r, item, &i, &d, &func); ) {
-		if (d.kind == DEMOTED_SKIPPED || d.kind == DEMOTED_WINDOW)
-			r->demoted[func] |= IS_DEMOTED;
 		if (d.kind == DEMOTED_WINDOW)
 			r->demoted[func] |= IS_WINDOW;
 		r->has_windows |= d.kind == DEMOTED_WINDOW;
@@ -54,7 +52,8 @@ enum { SEGMENTS = 64, DEEP = 1 << 30 };
 
 /* The chunk's records, as far as this needs them. */
 struct scan {
-	double *calls, others; /* by function; of those not left out */
+	double *calls;         /* by function */
+	struct demotion_span span;
 	/* By function: the tick until which its calls may be missing although
 	 * the chunk names it; 0: they are not, 1: it was not met yet. */
 	ticks *named;
@@ -114,7 +113,7 @@ static void enter(const struct replay *r, struct scan *n, uint64_t word)
 
 	name(n, func, *top_of(n) == 0);
 	n->calls[func]++;
-	n->others += !(r->demoted[func] & IS_DEMOTED);
+	n->span.hooks++;
 }
 
 static void scan_record(const struct replay *r, struct scan *n,
@@ -178,16 +177,26 @@ static void scan_items(const struct replay *r, const struct chunk *chunk,
 			continue;
 		n->named[func] = 0;
 		n->calls[func] += (double)word[1];
-		n->others += r->demoted[func] & IS_DEMOTED ? 0 :
-			     (double)word[1];
+		n->span.hooks += (double)word[1] / 2;
 	}
 	scan_stack(r, chunk, n);
+}
+
+/* The thread's time on the CPU, ns; if that is not known, all of it. */
+static double time_of(const struct chunk_header *h)
+{
+	const double hz = h->tick_hz ? (double)h->tick_hz : 1e9;
+
+	return h->cpu_begin != 0 && h->cpu_end > h->cpu_begin ?
+	       (double)(h->cpu_end - h->cpu_begin) :
+	       (double)(h->tick_end - h->tick_begin) / hz * 1e9;
 }
 
 static void scan_begin(const struct replay *r, const struct chunk *chunk,
 		       struct scan *n)
 {
 	*n = (struct scan){ .now = chunk->header.tick_begin, .segments = 1,
+			    .span.time = time_of(&chunk->header),
 			    .depth = { DEEP }, .kept = map_new() };
 	n->calls = mem_alloc(r->demoted_room * sizeof(*n->calls));
 	n->named = mem_alloc(r->demoted_room * sizeof(*n->named));
@@ -232,6 +241,13 @@ static double missing_part(const struct replay *r, const struct chunk_header *h,
 	return part_of(h, from, to);
 }
 
+static void add_span(struct demotion_span *to, const struct demotion_span *s,
+		     double part)
+{
+	to->time += part * s->time;
+	to->hooks += part * s->hooks;
+}
+
 static void add_window(struct replay *r, const struct chunk_header *h,
 		       func_id func, const struct chunk_demoted *d,
 		       struct demotion_part *sum, const struct scan *n)
@@ -239,8 +255,8 @@ static void add_window(struct replay *r, const struct chunk_header *h,
 	struct demotion_look *const l = demotion_look(sum, d->from);
 
 	l->calls += n->calls[func];
-	l->others += r->demoted[func] & IS_NAMED ? n->others :
-		     n->others * part_of(h, h->tick_begin, d->to);
+	add_span(&l->in, &n->span, r->demoted[func] & IS_NAMED ? 1 :
+		 part_of(h, h->tick_begin, d->to));
 }
 
 static void add(struct replay *r, uint32_t thread, const struct chunk_header *h,
@@ -269,7 +285,9 @@ static void add(struct replay *r, uint32_t thread, const struct chunk_header *h,
 	sum->skipped += (ticks)(part * all_ticks);
 	of->skipped += (ticks)(part * all_ticks);
 	last = demotion_last(of, h->tick_begin);
-	*(last ? &last->until : &of->before) += part * n->others;
+	if (of->rate == 0)
+		of->rate = (double)d->rate;
+	add_span(last ? &last->until : &of->before, &n->span, part);
 }
 
 /* From the first of them on to the last one: which ones is not of interest. */

@@ -302,14 +302,17 @@ static void demotion_lines(struct outcome *o)
 			size_t n = 0;
 
 			for (size_t l = 0; l < p->looks && n < 400; l++)
-				n += (size_t)sprintf(looks + n, " %g/%g+%g",
+				n += (size_t)sprintf(looks + n,
+						     " %g/%g:%g+%g:%g",
 						     p->look[l].calls,
-						     p->look[l].others,
-						     p->look[l].until);
+						     p->look[l].in.time,
+						     p->look[l].in.hooks,
+						     p->look[l].until.time,
+						     p->look[l].until.hooks);
 			add(&o->got[6], "demotion %s T%u skipped %" PRIu64
-			    " before %g%s", name_of(s, d->func),
+			    " before %g:%g%s", name_of(s, d->func),
 			    s->threads[p->thread].serial, p->skipped,
-			    p->before, looks);
+			    p->before.time, p->before.hooks, looks);
 		}
 	}
 }

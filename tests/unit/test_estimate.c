@@ -5,11 +5,16 @@
 #include "analyzer/model/session.h"
 #include "tests/test.h"
 
-/* f is left out in that thread: others were called 50 times before a window, if
- * there was one, 100 times in it, and 150 times after it. f was called that
- * often in it. */
+static struct demotion_span of_ms(double ms)
+{
+	return (struct demotion_span){ ms * 1e6, 0 };
+}
+
+/* f is left out in that thread, 50 ms before a window, if there was one of so
+ * many ms, and 150 ms after it. f was called that often in it, and as often
+ * before. */
 static struct demotion *thread_of(struct session *s, func_id f,
-				  uint32_t number, double calls, double others)
+				  uint32_t number, double calls, double ms)
 {
 	struct demotion *const d = demotion_of(&s->demotions, f);
 	struct demotion_part *const p = demotion_part(&s->demotions, d, number);
@@ -17,27 +22,27 @@ static struct demotion *thread_of(struct session *s, func_id f,
 	cct_child(s->cct, cct_root(s->cct, number), d->func, 0);
 	d->skipped += 1000;
 	p->skipped = 1000;
-	p->before = 50;
-	if (others > 0) {
+	p->before = of_ms(50);
+	if (ms > 0) {
 		struct demotion_look *const look = demotion_look(p, 10);
 
 		look->calls = calls;
-		look->others = others;
-		look->until = 150;
+		look->in = of_ms(ms);
+		look->until = of_ms(150);
+		p->rate = calls / ms * 1000;
 	}
 	return d;
 }
 
 static struct demotion *thread(struct session *s, uint32_t number,
-			       double calls, double others)
+			       double calls, double ms)
 {
-	return thread_of(s, func_special(s->funcs, "f"), number, calls, others);
+	return thread_of(s, func_special(s->funcs, "f"), number, calls, ms);
 }
 
-static struct demotion *demoted(struct session *s, bool has_window,
-				double others)
+static struct demotion *demoted(struct session *s, double ms)
 {
-	struct demotion *const d = thread(s, 0, 200, has_window ? others : 0);
+	struct demotion *const d = thread(s, 0, 200, ms);
 
 	estimate_apply(s);
 	return d;
@@ -46,7 +51,7 @@ static struct demotion *demoted(struct session *s, bool has_window,
 void test_estimate_is_the_windows_ratio(void)
 {
 	struct session *const s = session_new(0);
-	struct demotion *const d = demoted(s, true, 100);
+	struct demotion *const d = demoted(s, 100);
 
 	CHECK_EQ(d->is_unknown, 0);
 	CHECK_EQ(d->estimated, 400);
@@ -55,12 +60,12 @@ void test_estimate_is_the_windows_ratio(void)
 	session_free(s);
 }
 
-/* Without a window, or without calls of others in it, 0 would be a lie. */
+/* Without a window, or in one of a moment, 0 would be a lie. */
 void test_estimate_knows_when_nothing_is_known(void)
 {
 	for (int i = 0; i < 2; i++) {
 		struct session *const s = session_new(0);
-		struct demotion *const d = demoted(s, i == 1, 2);
+		struct demotion *const d = demoted(s, i == 1 ? 0.05 : 0);
 
 		CHECK_EQ(d->is_unknown, 1);
 		CHECK_EQ(d->estimated, 0);
@@ -70,7 +75,56 @@ void test_estimate_knows_when_nothing_is_known(void)
 	}
 }
 
-/* Another thread calls others alone, and a window stops it less. */
+/* What the hooks in a window take is not the program's time. */
+void test_estimate_takes_off_what_hooks_take(void)
+{
+	struct session *const s = session_new(0);
+	struct demotion *const d = thread(s, 0, 200, 100);
+
+	s->notes = mem_alloc(sizeof(*s->notes));
+	s->notes[0] = (struct note){ "cost.native", "20 0" };
+	s->note_count = 1;
+	d->part[0].look[0].in.hooks = 2e6;
+	d->part[0].rate = 3400;
+	estimate_apply(s);
+	CHECK_EQ(d->is_unknown, 0);
+	/* 48 to 72 ms of its own, by what is known of the cost */
+	CHECK(d->estimated > 640 && d->estimated < 720);
+	CHECK(d->error > 120 && d->error < 200);
+	session_free(s);
+}
+
+/* It was called often before, and not in the window: nobody knows when it
+ * ended. */
+void test_estimate_is_not_as_good_as_none(void)
+{
+	struct session *const s = session_new(0);
+	struct demotion *const d = thread(s, 0, 0, 100);
+
+	d->part[0].rate = 2000;
+	estimate_apply(s);
+	CHECK_EQ(d->is_unknown, 1);
+	CHECK_EQ(d->estimated, 0);
+	session_free(s);
+}
+
+/* Between two windows it may be called as often as in either. */
+void test_estimate_errs_where_windows_differ(void)
+{
+	struct session *const s = session_new(0);
+	struct demotion *const d = thread(s, 0, 200, 100);
+	struct demotion_look *const look = demotion_look(&d->part[0], 20);
+
+	look->calls = 100;
+	look->in = of_ms(100);
+	look->until = of_ms(150);
+	estimate_apply(s);
+	CHECK_EQ(d->estimated, 100 + 225 + 150);
+	CHECK(d->error > 75 && d->error < 200);
+	session_free(s);
+}
+
+/* Another thread never calls it. */
 void test_estimate_asks_each_thread(void)
 {
 	struct session *const s = session_new(0);
@@ -95,22 +149,6 @@ void test_estimate_takes_a_thread_for_its_programs(void)
 	CHECK_EQ(d->is_unknown, 0);
 	CHECK_EQ(d->estimated, 400 + 100);
 	CHECK(d->error >= 100);
-	session_free(s);
-}
-
-/* But not if it calls little else. */
-void test_estimate_does_not_trust_a_blind_thread(void)
-{
-	struct session *const s = session_new(0);
-	struct demotion *const d = thread(s, 0, 200, 100);
-	struct demotion_part *p;
-
-	thread(s, 1, 1000, 1);
-	p = demotion_part(&s->demotions, d, 1);
-	p->before = p->look[0].until = 0;
-	estimate_apply(s);
-	CHECK_EQ(d->is_unknown, 1);
-	CHECK_EQ(d->estimated, 400);
 	session_free(s);
 }
 
