@@ -44,7 +44,7 @@ sessions() {
 	for n in 1 2 3 4; do
 		for side in old new; do
 			quietly weft record --sample-rate 0 -o ./session -- \
-				./regress-$side $n 100
+				./regress-$side $n 400
 			quietly weft export -o $side-$n.pb ./session
 			rm -r ./session
 		done
