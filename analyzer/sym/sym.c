@@ -54,20 +54,41 @@ static bool is_name(const char *hint)
 	return hint[0] != '\0' && strcmp(hint, "?") != 0;
 }
 
-/* Name one of LuaJIT's own functions, which have no lines, but the source
- * "=[builtin:NAME]". */
-static bool is_builtin(struct func *f, struct arena *arena)
+/* The name in "=[builtin:NAME]", or NULL. */
+static const char *name_inside(const char *source, struct arena *arena)
 {
 	static const char begin[] = "=[builtin:";
 	const size_t n = sizeof(begin) - 1;
-	const char *const name = f->source + n, *end;
+	const char *const name = source + n, *end;
 
-	if (f->line != UINT32_MAX || strncmp(f->source, begin, n) != 0)
-		return false;
+	if (strncmp(source, begin, n) != 0)
+		return NULL;
 	end = strchr(name, ']');
-	if (!end || end == name || end[1] != '\0')
+	return !end || end == name || end[1] != '\0' ? NULL :
+	       arena_copy(arena, name, (size_t)(end - name));
+}
+
+static bool is_word(const char *text)
+{
+	return text[0] != '\0' &&
+	       text[strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789")] ==
+	       '\0';
+}
+
+/* Name one of LuaJIT's own functions, which have no lines. Those in C have a
+ * source that the tracer makes for them. Those in Lua have their names as
+ * sources (lj_lib.c); no function of a program lacks its last line, too. */
+static bool is_builtin(struct func *f, struct arena *arena)
+{
+	const bool has_none = f->line == UINT32_MAX &&
+			      f->last_line == UINT32_MAX;
+	const char *const name = !has_none ? NULL :
+				 is_word(f->source) ? f->source :
+				 name_inside(f->source, arena);
+
+	if (!name)
 		return false;
-	f->name = arena_copy(arena, name, (size_t)(end - name));
+	f->name = name;
 	f->file = "[LuaJIT]";
 	f->file_line = 0;
 	return true;

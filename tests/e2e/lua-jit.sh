@@ -38,3 +38,14 @@ is '^ffi.cdef$' 1
 	/^ *~?[0-9.]+ [num]?s / { n[gsub("~", "")]++ }
 	END { print n[0], n[1] + 0, n[2]; exit !(n[0] && n[2] && !n[1]) }' \
 	>"$T/bounds" || fail "rows without ~, with one, with two: $(cat "$T/bounds")"
+
+# LuaJIT's own functions that are written in Lua have no lines.
+cat >"$T/own.lua" <<'LUA'
+local t, s = { 1, 2, 3, 4, 5, 6, 7, 8, 9 }, "xyz"
+for i = 1, 9 do table.remove(t) end
+for i = 1, 7 do local n = s:len() end
+LUA
+record --lua-init -- luajit "$T/own.lua" || fail "weft record fails"
+report
+is '^remove$' 9
+is '^len$' 7
