@@ -36,6 +36,9 @@ struct stretch { double calls, time, until, ratio, doubt; };
 
 static const double time_least = 100000; /* ns */
 
+/* Times and rates in a trace may be anything. */
+static const double calls_most = 1e18;
+
 static void finish(struct stretch *s, const struct demotion_span *in,
 		   struct bounds cost)
 {
@@ -214,8 +217,8 @@ static void estimate(const struct session *s, struct demotion *d,
 		d->is_unknown = 1;
 		w.sum = error = 0;
 	}
-	d->estimated = (uint64_t)(w.sum + 0.5);
-	d->error = (uint64_t)(error + 0.5);
+	d->estimated = (uint64_t)fmin(w.sum + 0.5, calls_most);
+	d->error = (uint64_t)fmin(error + 0.5, calls_most);
 	mem_free(w.program);
 }
 

@@ -321,7 +321,9 @@ void test_drain_gives_buffers_back_first_if_the_pool_fills_up(void)
 		close_buffer(owner.small + i % big);
 	}
 	CHECK_EQ(count_packed(PACKING_LZ4), some);
+	CHECK(!drain.is_filling);
 	CHECK_EQ(drain_poll(&drain), most);
+	CHECK(drain.is_filling);
 	CHECK_EQ(count_packed(PACKING_LZ4), some);
 	drain_send_aside(&drain);
 	CHECK_EQ(count_packed(PACKING_LZ4), some + most);

@@ -120,7 +120,7 @@ void test_estimate_errs_where_windows_differ(void)
 	look->until = of_ms(150);
 	estimate_apply(s);
 	CHECK_EQ(d->estimated, 100 + 225 + 150);
-	CHECK(d->error > 75 && d->error < 200);
+	CHECK(d->error > 105 && d->error < 135);
 	session_free(s);
 }
 
