@@ -7,6 +7,7 @@
 #include "tests/unit/lua_pool.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua/coroutine.h"
+#include "tracer/host/lua/ordinal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -100,3 +100,14 @@ void pointer_map_each(const struct pointer_map *m,
 		}
 	}
 }
+
+void *limited_map_add(struct limited_map *m, uint64_t hash,
+		      pointer_map_match *match, const void *key, void *made)
+{
+	void *const entry = pointer_map_add(&m->map, hash, match, key, made);
+
+	CHECKED(!entry || match(entry, key));
+	if (entry == made)
+		atomic_fetch_add(&m->count, 1);
+	return entry;
+}

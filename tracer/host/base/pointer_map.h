@@ -32,3 +32,26 @@ void *pointer_map_add(struct pointer_map *m, uint64_t hash,
 void pointer_map_each(const struct pointer_map *m,
 		      void (*visit)(void *entry, const void *context),
 		      const void *context);
+
+/* ------------------------------------------------------------- limited maps
+ * Programs may load code without end: what is kept of it is limited. */
+
+enum { LIMITED_MAP_MOST = 1 << 17 };
+
+/* All zero: empty. */
+struct limited_map {
+	struct pointer_map map;
+	_Atomic uint32_t count;
+};
+
+/* To be asked before an entry is made. Two threads may go past the limit by one
+ * entry each. */
+INLINE bool limited_map_is_full(const struct limited_map *m)
+{
+	return atomic_load_explicit(&m->count, memory_order_relaxed) >=
+	       LIMITED_MAP_MOST;
+}
+
+/* Like pointer_map_add. */
+void *limited_map_add(struct limited_map *m, uint64_t hash,
+		      pointer_map_match *match, const void *key, void *made);

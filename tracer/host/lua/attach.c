@@ -1,6 +1,7 @@
 /* attach.c - VMs that are recorded from now on, our hook, LuaJIT's compiler,
  * and what weft.h offers for Lua states. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
+#include "tracer/host/lua/c_name.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua/library.h"
 #include "tracer/host/lua/switch.h"
@@ -164,7 +165,7 @@ static void serve_native_side(void)
 {
 	thread_upcalls.lua_item = lua_func_item;
 	thread_upcalls.lua_verdict = lua_func_verdict;
-	thread_upcalls.lua_hint = lua_func_hint;
+	thread_upcalls.lua_hint = lua_c_hint;
 	thread_upcalls.lua_chunk = lua_vm_name_all;
 	thread_upcalls.lua_detach = lua_switch_detach_unseen;
 	thread_upcalls.lua_yielding = lua_switch_is_yielding;

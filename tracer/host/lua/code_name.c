@@ -4,6 +4,7 @@
 #include "tracer/host/base/pointer_map.h"
 #include "tracer/host/lua/code_name.h"
 #include "tracer/host/lua/function.h"
+#include "tracer/host/lua/ordinal.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

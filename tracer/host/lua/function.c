@@ -1,5 +1,4 @@
-/* function.c - Lua functions by content, names of C functions by address,
- * ordinals by prototype. SPDX-License-Identifier: MIT */
+/* function.c - Lua functions by content. SPDX-License-Identifier: MIT */
 #include "tracer/host/weft.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
@@ -11,34 +10,7 @@
 
 #include <string.h>
 
-enum { NAME_BYTES = 64 };
-
-/* Programs may load chunks without end: what is kept of them is limited. */
-enum { MOST = 1 << 17 };
-
-static struct table {
-	struct pointer_map map;
-	_Atomic uint32_t count;
-} functions, names;
-
-/* Two threads may go past the limit by one entry each. */
-static bool is_full(const struct table *t)
-{
-	return atomic_load_explicit(&t->count, memory_order_relaxed) >= MOST;
-}
-
-/* Returns the entry, or the one that another thread has added meanwhile; NULL:
- * no memory. */
-static void *add(struct table *t, uint64_t hash, pointer_map_match *match,
-		 const void *key, void *made)
-{
-	void *const entry = pointer_map_add(&t->map, hash, match, key, made);
-
-	CHECKED(!entry || match(entry, key));
-	if (entry == made)
-		atomic_fetch_add(&t->count, 1);
-	return entry;
-}
+static struct limited_map functions;
 
 /* ----------------------------------------------------------- Lua functions */
 
@@ -150,30 +122,16 @@ uint64_t lua_func_key(const char *source, size_t length, int first, int last,
 		is.hash = hash;
 		f = find_function(&is);
 	}
-	if (!f && !is_full(&functions)) {
+	if (!f && !limited_map_is_full(&functions)) {
 		made = make_function(&is, source);
 		if (made)
-			f = add(&functions, hash_of(&is), is_function, &is,
-				made);
+			f = limited_map_add(&functions, hash_of(&is),
+					    is_function, &is, made);
 	}
 	return (uint64_t)(f ? f : &too_many) | KEY_LUA;
 }
 
 /* What the function of that index is called. */
-static void put_hint(struct thread_state *s, uint32_t index, const char *text,
-		     uint32_t length)
-{
-	const uint32_t words = 2 + chunk_string_words(length);
-	uint64_t *const item = chunk_item(s, words);
-
-	if (!item)
-		return;
-	item[0] = item_put(ITEM_HINT, words);
-	item[1] = index;
-	chunk_put_string(item + 2, text, length);
-	chunk_publish_items(s);
-}
-
 /* -------------------------------------------------- what callers call them
  * Lua is asked about each of the first calls, then about one call in each chunk
  * that names the function. To ask about more would slow down all calls. */
@@ -226,7 +184,7 @@ static void rename(struct lua_func *f, struct call_name *n)
 static void count_name(struct lua_func *f, const char *name)
 {
 	struct call_name *const n = call_name_of(f, name,
-						 strnlen(name, NAME_BYTES));
+						 strnlen(name, LUA_NAME_PART));
 	struct call_name *const most = atomic_load(&f->most);
 	const uint32_t count = !n ? 0 : atomic_fetch_add(&n->count, 1) + 1;
 
@@ -260,20 +218,6 @@ static bool is_coded(const struct lua_func *f)
 	return most && atomic_load(&most->count) >= CODED;
 }
 
-/* group.name. Returns its length. */
-static size_t join(char to[2 * NAME_BYTES + 1], const char *group,
-		   const char *name)
-{
-	const size_t a = !group ? 0 : strnlen(group, NAME_BYTES);
-	const size_t b = strnlen(name, NAME_BYTES);
-	const size_t dot = a > 0;
-
-	memcpy(to, group ? group : "", a);
-	memcpy(to + a, ".", dot);
-	memcpy(to + a + dot, name, b);
-	return a + dot + b;
-}
-
 /* Is the text shorter, or before it in the alphabet? So that the order of a
  * table does not matter. */
 static bool is_before(const char *text, size_t length,
@@ -287,8 +231,8 @@ void lua_func_placed(uint64_t key, const char *group, const char *name)
 {
 	struct lua_func *const f = func_of(key);
 	const struct call_name *const most = atomic_load(&f->most);
-	char text[2 * NAME_BYTES + 1];
-	const size_t length = join(text, group, name);
+	char text[LUA_NAME_MOST];
+	const size_t length = lua_name_join(text, group, name);
 	struct call_name *n;
 
 	if (!(key & KEY_LUA) || !has_callers(f) || is_coded(f) ||
@@ -339,7 +283,7 @@ void lua_func_tell_name(struct thread_state *s, uint64_t key)
 	index = dictionary_try_name(s, key);
 	n = atomic_load(&f->most);
 	if (index != NO_INDEX)
-		put_hint(s, index, n->text, n->length);
+		chunk_put_hint(s, index, n->text, n->length);
 }
 
 /* -------------------------------------------------- functions in a chunk */
@@ -445,243 +389,4 @@ void lua_func_unseen(void)
 		atomic_store(&sources[i].last, 0);
 		atomic_fetch_add(&sources[i].current, 1);
 	}
-}
-
-/* ---------------------------------------------------- names of C functions */
-
-struct c_name {
-	uint64_t address;
-	uint32_t length;
-	char text[];
-};
-
-static bool is_name_of(const void *entry, const void *key)
-{
-	return ((const struct c_name *)entry)->address ==
-	       *(const uint64_t *)key;
-}
-
-static const struct c_name *find_name(uint64_t address)
-{
-	return pointer_map_find(&names.map, address, is_name_of, &address);
-}
-
-bool lua_func_is_named(uint64_t address)
-{
-	return find_name(address) != NULL;
-}
-
-bool lua_func_has_name(uint64_t address, const char *name)
-{
-	const struct c_name *const n = find_name(address);
-
-	return n && n->length == strlen(name) &&
-	       memcmp(n->text, name, n->length) == 0;
-}
-
-/* Its text is group.name. */
-static struct c_name *make_name(uint64_t address, const char *group,
-				const char *name)
-{
-	char text[2 * NAME_BYTES + 1];
-	const size_t length = join(text, group, name);
-	struct c_name *const n = memory_get(sizeof(*n) + length);
-
-	if (!n)
-		return NULL;
-	n->address = address;
-	n->length = (uint32_t)length;
-	memcpy(n->text, text, length);
-	return n;
-}
-
-void lua_func_name(uint64_t address, const char *group, const char *name)
-{
-	struct c_name *const n = find_name(address) || is_full(&names) ? NULL :
-				 make_name(address, group, name);
-
-	if (n)
-		add(&names, address, is_name_of, &address, n);
-}
-
-/* Names that only say something of a function: its returns are not told; it is
- * the FFI's. These bits lie beyond every address. */
-#define UNTOLD (UINT64_C(1) << 61)
-#define FFI (UINT64_C(1) << 60)
-
-void lua_func_ffi(uint64_t address)
-{
-	lua_func_name(address | FFI, NULL, "");
-}
-
-bool lua_func_is_ffi(uint64_t address)
-{
-	return lua_func_is_named(address | FFI);
-}
-
-void lua_func_untold(uint64_t key)
-{
-	lua_func_name(key | UNTOLD, NULL, "");
-}
-
-/* Returns the new length. Names are cut: text has room for two of them. */
-static size_t append(char *to, size_t length, const char *text, size_t more)
-{
-	more = more < 2 * NAME_BYTES ? more : 2 * NAME_BYTES;
-	memcpy(to + length, text, more);
-	return length + more;
-}
-
-static bool is_text(const struct c_name *n, const char *text)
-{
-	return n->length == strlen(text) && !memcmp(n->text, text, n->length);
-}
-
-/* What returns the function at this place, or NULL. The program may have put
- * that one into a table, but it has the number before what returns it. */
-static const struct c_name *returned_by(uint64_t place)
-{
-	const struct c_name *const next = find_name(place + 1);
-
-	return next && (is_text(next, "ipairs") ||
-			is_text(next, "coroutine.wrap")) ? next : NULL;
-}
-
-uint64_t lua_func_builtin(uint64_t place, const char *event)
-{
-	const struct c_name *const by = returned_by(place);
-	const struct c_name *const n = by ? by : find_name(place);
-	char text[4 * NAME_BYTES];
-	size_t length = append(text, 0, "=[builtin:", 10);
-	uint64_t key;
-
-	if (by)
-		length = append(text, length, "return of ", 10);
-	if (n) {
-		length = append(text, length, n->text, n->length);
-	} else if (event) {
-		length = append(text, length, event,
-				strnlen(event, NAME_BYTES));
-	} else {
-		length = append(text, length, "?", 1);
-	}
-	length = append(text, length, "]", 1);
-	key = lua_func_key(text, length, -1, -1, 0, 0);
-	lua_func_untold(key);
-	return key;
-}
-
-void lua_func_hint(struct thread_state *s, uint64_t key, uint32_t index)
-{
-	const struct c_name *const n = find_name(key);
-	uint64_t *item;
-
-	item = find_name(key | UNTOLD) ? chunk_item(s, 2) : NULL;
-	if (item) {
-		item[0] = item_put(ITEM_UNTOLD_RETURN, 2);
-		item[1] = index;
-		chunk_publish_items(s);
-	}
-	if (n)
-		put_hint(s, index, n->text, n->length);
-}
-
-/* ------------------------------------------------------------------ ordinals
- * Prototypes whose ordinal was always 0, nearly all, have no entry. An entry
- * that another thread is writing reads as one that was never set. */
-
-enum { ORDINAL_BITS = 16, MAIN_BITS = 12 };
-
-struct ordinal {
-	uint64_t at;             /* the prototype's address */
-	_Atomic uint64_t number;
-	_Atomic uint64_t check;  /* mixes all that and the trait */
-};
-
-static struct table ordinals;
-static _Atomic uint64_t news;
-static _Atomic uint64_t mains[1 << MAIN_BITS];
-
-static bool is_ordinal_of(const void *entry, const void *key)
-{
-	return ((const struct ordinal *)entry)->at == *(const uint64_t *)key;
-}
-
-static struct ordinal *find_ordinal(uint64_t at)
-{
-	return pointer_map_find(&ordinals.map, at, is_ordinal_of, &at);
-}
-
-static struct ordinal *add_ordinal(uint64_t at)
-{
-	struct ordinal *const o = is_full(&ordinals) ? NULL :
-				  memory_get(sizeof(*o));
-
-	if (!o)
-		return NULL;
-	o->at = at;
-	return add(&ordinals, at, is_ordinal_of, &at, o);
-}
-
-/* Unlike the number it changes with whatever lies at the address. */
-static uint64_t check_of(const struct ordinal *o, uint64_t trait,
-			 uint64_t number)
-{
-	return lua_ordinal_mix(trait, o->at << ORDINAL_BITS | number);
-}
-
-static uint32_t read_ordinal(const struct ordinal *o, uint64_t trait)
-{
-	const uint64_t number = atomic_load_explicit(&o->number,
-						     memory_order_acquire);
-
-	return atomic_load_explicit(&o->check, memory_order_relaxed) !=
-	       check_of(o, trait, number) ? 0 : (uint32_t)number;
-}
-
-uint32_t lua_ordinal_of(uint64_t at, uint64_t trait)
-{
-	const struct ordinal *const o = find_ordinal(at);
-
-	return !o ? 0 : read_ordinal(o, trait);
-}
-
-bool lua_ordinal_set(uint64_t at, uint64_t trait, uint32_t ordinal)
-{
-	struct ordinal *o = find_ordinal(at);
-
-	CHECKED(ordinal < 1 << ORDINAL_BITS);
-	if (!o && ordinal != 0)
-		o = add_ordinal(at);
-	if (!o || read_ordinal(o, trait) == ordinal)
-		return false;
-	atomic_store(&o->check, 0);
-	atomic_store(&o->number, ordinal);
-	atomic_store(&o->check, check_of(o, trait, ordinal));
-	atomic_fetch_add(&news, 1);
-	return true;
-}
-
-uint64_t lua_ordinal_news(void)
-{
-	return atomic_load(&news);
-}
-
-static uint64_t main_check(uint64_t main, uint64_t outline, uint64_t before)
-{
-	return lua_ordinal_mix(lua_ordinal_mix(outline, main), before);
-}
-
-bool lua_ordinal_is_set(uint64_t main, uint64_t outline, uint64_t before)
-{
-	return atomic_load_explicit(&mains[hash_place(main, MAIN_BITS)],
-				    memory_order_relaxed) ==
-	       main_check(main, outline, before);
-}
-
-void lua_ordinal_are_set(uint64_t main, uint64_t outline, uint64_t before)
-{
-	atomic_store_explicit(&mains[hash_place(main, MAIN_BITS)],
-			      main_check(main, outline, before),
-			      memory_order_relaxed);
 }

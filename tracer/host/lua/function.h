@@ -1,10 +1,12 @@
 /* function.h - Lua functions by what they are, their source and lines, in place
- * of their address; and what Lua calls C functions. Process-wide, for all
+ * of their address; and which C functions are weft's own. Process-wide, for all
  * versions of Lua; entries are added and never changed. All hook-safe unless it
  * says so. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "tracer/host/thread/thread_state.h"
+
+#include <string.h>
 
 /* ----------------------------------------------------------- Lua functions */
 
@@ -43,26 +45,25 @@ INLINE bool lua_func_is_asked(uint64_t key)
  * text itself. */
 bool lua_func_may_be_many(const char *source, size_t length);
 
+/* The bytes that are kept of a group's name, and of an entry's in it; the bytes
+ * of both with a dot. */
+enum { LUA_NAME_PART = 64, LUA_NAME_MOST = 2 * LUA_NAME_PART + 1 };
+
+/* group.name; group may be NULL. Returns its length. */
+INLINE size_t lua_name_join(char to[LUA_NAME_MOST], const char *group,
+			    const char *name)
+{
+	const size_t a = !group ? 0 : strnlen(group, LUA_NAME_PART);
+	const size_t b = strnlen(name, LUA_NAME_PART);
+	const size_t dot = a > 0;
+
+	memcpy(to, group ? group : "", a);
+	memcpy(to + a, ".", dot);
+	memcpy(to + a + dot, name, b);
+	return a + dot + b;
+}
+
 /* ------------------------------------------------------------- C functions */
-
-/* Remember what Lua calls the C function at this address, unless a name is
- * known. group: the library's name, may be NULL. */
-void lua_func_name(uint64_t address, const char *group, const char *name);
-bool lua_func_is_named(uint64_t address);
-/* Is that its name? */
-bool lua_func_has_name(uint64_t address, const char *name);
-
-/* The key of a function of LuaJIT's libraries that has no code of its own: by
- * the name remembered for the address that stands for it, or else by the event
- * that it handles (may be NULL). */
-uint64_t lua_func_builtin(uint64_t place, const char *event);
-
-/* LuaJIT calls through its FFI by the function at this address. */
-void lua_func_ffi(uint64_t address);
-bool lua_func_is_ffi(uint64_t address);
-
-/* Nothing tells when the function with this key returns. */
-void lua_func_untold(uint64_t key);
 
 /* Functions that bring weft itself to Lua are no part of the program, and are
  * not recorded: C functions of the modules given to weft_lua_hide; Lua
@@ -99,37 +100,10 @@ uint32_t lua_func_times_unseen(void);
 /* Stands for the *lua_func_current of main functions. Never 0. */
 extern const _Atomic uint64_t lua_func_never;
 
-/* ------------------------------------------------------------------- ordinals
- * The position of functions among those with the same lines of their source. */
-
-/* The ordinal of the prototype at this address. trait: what else is known of
- * it, which tells it from others that lay there. 0: the first, or never set. */
-uint32_t lua_ordinal_of(uint64_t at, uint64_t trait);
-
-/* Set it, in place of what was set for that address. Returns whether it is new.
- * If there is no room it stays 0. */
-bool lua_ordinal_set(uint64_t at, uint64_t trait, uint32_t ordinal);
-
-/* How often one was new. */
-uint64_t lua_ordinal_news(void);
-
-/* Were the functions of the main function at this address set when it had this
- * outline, and nothing is new since? Remember that they were, at that count of
- * news. */
-bool lua_ordinal_is_set(uint64_t main, uint64_t outline, uint64_t news);
-void lua_ordinal_are_set(uint64_t main, uint64_t outline, uint64_t news);
-
-INLINE uint64_t lua_ordinal_mix(uint64_t a, uint64_t b)
-{
-	a = (a ^ b) * GOLDEN;
-	return a ^ a >> 32;
-}
-
 /* ---------------------------------------------------- upcalls, called busy */
 
 uint32_t lua_func_item(struct thread_state *s, uint64_t key);
 uint64_t lua_func_verdict(uint64_t key, struct function_origin *from);
-void lua_func_hint(struct thread_state *s, uint64_t key, uint32_t index);
 
 /* Another name comes most often than in its item in the open chunk: say so
  * there. Called busy. */

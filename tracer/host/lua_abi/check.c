@@ -2,6 +2,7 @@
  * each call event is read by the layout, without ever faulting, and compared
  * with the answers of the public API. SPDX-License-Identifier: MIT */
 #include "tracer/host/base/memory.h"
+#include "tracer/host/lua/c_name.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/native/exclude.h"
 
@@ -459,7 +460,7 @@ static int name_first(lua_State *L)
 	const lua_CFunction f = API(api, lua_tocfunction)(L, 1);
 
 	if (f)
-		lua_func_name((uint64_t)f, NULL,
+		lua_c_name((uint64_t)f, C_NAME_STANDARD, NULL,
 			      API(api, lua_tolstring)(L, -1, NULL));
 	return 0;
 }

@@ -3,8 +3,10 @@
  * or raises an error.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
+#include "tracer/host/lua/c_name.h"
 #include "tracer/host/lua/code_name.h"
 #include "tracer/host/lua/function.h"
+#include "tracer/host/lua/ordinal.h"
 #include "tracer/host/lua_abi/abi.h"
 #include "tracer/host/lua_abi/code_names.h"
 
@@ -242,15 +244,26 @@ static void look_for_c(struct lua_vm *vm, lua_State *L)
 	function_name_all(vm, L);
 }
 
-/* Does its caller call it by a name, not just by a variable of its own? */
-static bool is_called_by_name(const lua_Debug *d)
+static const char iterator[] = "for iterator";
+
+static bool is_called_as(const lua_Debug *d, const char *what)
 {
-	return d->name && d->name[0] != '\0' && d->name[0] != '?' &&
-	       d->namewhat && strcmp(d->namewhat, "local") != 0 &&
-	       strcmp(d->namewhat, "upvalue") != 0;
+	return d->namewhat && strcmp(d->namewhat, what) == 0;
 }
 
-static const char iterator[] = "for iterator";
+/* Does its caller call the C function by a name, not just by a variable of its
+ * own? With upvalues the next call may be one of another closure, by another
+ * name; but Lua calls it for the same event. */
+static bool is_called_by_name(const lua_Debug *d)
+{
+	if (!d->name || d->name[0] == '\0' || d->name[0] == '?')
+		return false;
+	if (d->nups > 0)
+		return is_called_as(d, "metamethod") ||
+		       is_called_as(d, iterator);
+	return d->namewhat && !is_called_as(d, "local") &&
+	       !is_called_as(d, "upvalue");
+}
 
 /* What a loop calls is to 5.1 and LuaJIT the value of a variable. */
 static void name_iterator(lua_Debug *d)
@@ -265,12 +278,12 @@ static void name_iterator(lua_Debug *d)
 static void name_c(const struct coroutine *co, uint64_t address,
 		   const lua_Debug *d, bool asleep)
 {
-	if (lua_func_is_named(address))
+	if (lua_c_is_named(address))
 		return;
 	if (!asleep)
 		look_for_c(co->vm, co->L);
-	if (d && !lua_func_is_named(address) && is_called_by_name(d))
-		lua_func_name(address, NULL, d->name);
+	if (d && !lua_c_is_named(address) && is_called_by_name(d))
+		lua_c_name(address, C_NAME_CALLED, NULL, d->name);
 }
 
 /* Many functions are in no table, so not every reason is one to look: the first
@@ -299,16 +312,16 @@ static void name_lua(const struct coroutine *co, uint64_t id, uint64_t at,
 static bool is_ffi_call(const struct coroutine *co, uint64_t id, uint64_t f,
 			bool asleep)
 {
-	if (!IS_JIT || !luajit_may_be_ffi(co, id) || lua_func_is_named(f))
+	if (!IS_JIT || !luajit_may_be_ffi(co, id) || lua_c_is_named(f))
 		return false;
-	if (lua_func_is_ffi(f))
+	if (lua_c_is_ffi(f))
 		return true;
 	if (asleep)
 		return false;
 	function_name_all(co->vm, co->L);
-	if (lua_func_is_named(f))
+	if (lua_c_is_named(f))
 		return false;
-	lua_func_ffi(f);
+	lua_c_set_ffi(f);
 	return true;
 }
 
@@ -319,13 +332,8 @@ static void tell_of_sethook(const struct coroutine *co, uint64_t key,
 			    uint64_t function)
 {
 	if (!co->vm->interposed && lua_func_original(function) == function &&
-	    lua_func_has_name(key, "debug.sethook"))
+	    lua_c_has_name(key, "debug.sethook"))
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_HOOK);
-}
-
-static bool is_called_as(const lua_Debug *d, const char *what)
-{
-	return d->namewhat && strcmp(d->namewhat, what) == 0;
 }
 
 /* Of a C function's call. */
@@ -338,7 +346,7 @@ static struct identity ask_c(const struct coroutine *co, uint64_t id,
 	uint64_t function;
 	bool is_library;
 
-	API(api, lua_getinfo)(co->L, "f", d);
+	API(api, lua_getinfo)(co->L, "fu", d);
 	function = (uint64_t)API(api, lua_tocfunction)(co->L, -1);
 	f.key = names_c_address(api, co->L, &is_library);
 	API(api, lua_settop)(co->L, -2);
@@ -354,10 +362,10 @@ static struct identity ask_c(const struct coroutine *co, uint64_t id,
 	name_c(co, f.key, is_library ? NULL : d, asleep);
 	tell_of_sethook(co, f.key, function);
 	if (is_library)
-		f.key = lua_func_builtin(f.key,
+		f.key = lua_c_builtin(f.key,
 			is_event || is_called_as(d, iterator) ? d->name : NULL);
 	else if (IS_JIT && luajit_is_untold(co, id))
-		lua_func_untold(f.key);
+		lua_c_set_untold(f.key);
 	return f;
 }
 

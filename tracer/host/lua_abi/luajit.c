@@ -6,6 +6,7 @@
 #if WEFT_LUA_ABI == 21
 #include "tracer/host/base/memory.h"
 #include "tracer/host/lua/attach.h"
+#include "tracer/host/lua/c_name.h"
 #include "tracer/host/lua/function.h"
 
 #include <dlfcn.h>
@@ -104,8 +105,8 @@ uint64_t luajit_ffi_callee(const struct coroutine *co, uint64_t id)
 	if (!memory_copy(&address, (const void *)(cdata + CDATA_PAYLOAD),
 			  sizeof(address)) ||
 	    _dl_find_object((void *)address, &o) != 0)
-		return lua_func_builtin(1, "ffi call");
-	lua_func_untold(address);
+		return lua_c_builtin(1, "ffi call");
+	lua_c_set_untold(address);
 	return address;
 }
 

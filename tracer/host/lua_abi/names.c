@@ -1,6 +1,7 @@
 /* names.c - what functions are called by the tables that they are in. Tables
  * are read raw: nothing allocates, runs a metamethod or raises an error.
  * SPDX-License-Identifier: MIT */
+#include "tracer/host/lua/c_name.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua_abi/abi.h"
 
@@ -14,7 +15,8 @@ struct look {
 	lua_State *L;
 	names_key_fn *key_of;
 	const struct lua_cached *called;
-	int left; /* entries */
+	enum c_name_rank rank; /* of what is looked through */
+	int left;              /* entries */
 	const void *seen[LIBRARIES]; /* libraries: not looked through again */
 	int libraries;
 };
@@ -67,6 +69,16 @@ uint64_t names_c_address(const struct weft_lua_api *api, lua_State *L,
 	return IS_JIT ? luajit_library_function(api, L) : 0;
 }
 
+/* Has the C function on top of the stack upvalues? */
+static bool has_upvalues(const struct look *k)
+{
+	const struct weft_lua_api *const api = &k->vm->lib->api;
+	lua_Debug d;
+
+	API(api, lua_pushvalue)(k->L, -1);
+	return API(api, lua_getinfo)(k->L, ">u", &d) && d.nups > 0;
+}
+
 /* An entry of a table: it may be a function. */
 static void name_function(struct look *k, const char *key, const char *group)
 {
@@ -85,10 +97,14 @@ static void name_function(struct look *k, const char *key, const char *group)
 	}
 	f = names_c_address(api, L, &is_library);
 	in_library = !IS_JIT ? 0 : luajit_library_function(api, L);
-	if (f != 0)
-		lua_func_name(f, group, key);
-	if (in_library != 0) /* names a neighbour, too: lua_func_builtin */
-		lua_func_name(in_library, group, key);
+	if (f != 0 && !is_library && has_upvalues(k))
+		lua_c_name_closure(f, k->vm->serial,
+				   (uint64_t)API(api, lua_topointer)(L, -1),
+				   k->rank, group, key);
+	else if (f != 0)
+		lua_c_name(f, k->rank, group, key);
+	if (in_library != 0) /* names a neighbour, too: lua_c_builtin */
+		lua_c_name(in_library, k->rank, group, key);
 }
 
 /* ---------------------------------------------------------------- libraries */
@@ -157,8 +173,7 @@ static void name_loaded(struct look *k, const char *key, const char *group)
 		each_inside(k, NULL, TABLE_LOOK, name_library);
 }
 
-/* An entry of a type's metatable. What __close has is mostly __gc, too: one
- * name, whatever comes first. */
+/* An entry of a type's metatable. What __close has is mostly __gc, too. */
 static void name_method(struct look *k, const char *key, const char *group)
 {
 	if (strcmp(key, "__index") == 0 && is_table(k))
@@ -224,20 +239,22 @@ static bool has_room(const struct weft_lua_api *api, lua_State *L)
 }
 
 /* Looks through all libraries that are loaded, then through types, then through
- * what else is near: a C function that is in several has the first one's
- * name. */
+ * what else is near. */
 void names_look(const struct lua_vm *vm, lua_State *L, names_key_fn *key_of,
 		const struct lua_cached *called)
 {
 	const struct weft_lua_api *const api = &vm->lib->api;
 	const int top = API(api, lua_gettop)(L);
 	const int registry = compat_registry(api, L);
-	struct look k = { vm, L, key_of, called, LOOK, { NULL }, 0 };
+	struct look k = { vm, L, key_of, called, C_NAME_LIBRARY, LOOK,
+			  { NULL }, 0 };
 
 	if (!has_room(api, L))
 		return;
 	each_entry(&k, registry, NULL, LOOK, name_loaded);
+	k.rank = C_NAME_TYPE;
 	each_entry(&k, registry, NULL, TABLE_LOOK, name_type);
+	k.rank = C_NAME_OTHER;
 	k.left = OTHERS_LOOK;
 	each_entry(&k, registry, NULL, TABLE_LOOK, name_kept);
 	API(api, lua_settop)(L, top);

@@ -402,6 +402,20 @@ uint64_t *chunk_put_string(uint64_t *to, const char *text, size_t length)
 	return to + (kept + 7) / 8;
 }
 
+void chunk_put_hint(struct thread_state *s, uint32_t index, const char *text,
+		    uint32_t length)
+{
+	const uint32_t words = 2 + chunk_string_words(length);
+	uint64_t *const item = chunk_item(s, words);
+
+	if (!item)
+		return;
+	item[0] = item_put(ITEM_HINT, words);
+	item[1] = index;
+	chunk_put_string(item + 2, text, length);
+	chunk_publish_items(s);
+}
+
 void chunk_put_process(struct thread_state *s)
 {
 	const size_t length = strnlen(process_slot->path, POOL_PATH_MAX);

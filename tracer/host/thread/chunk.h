@@ -269,6 +269,11 @@ void chunk_publish_items(struct thread_state *s);
 uint32_t chunk_string_words(size_t length);
 uint64_t *chunk_put_string(uint64_t *to, const char *text, size_t length);
 
+/* Writes the item that says what the function with this index is called, if
+ * there is room. */
+void chunk_put_hint(struct thread_state *s, uint32_t index, const char *text,
+		    uint32_t length);
+
 /* Writes the item of this process. */
 void chunk_put_process(struct thread_state *s);
 

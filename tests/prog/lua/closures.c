@@ -1,0 +1,140 @@
+/* closures.c - a C library in which one function is several, by its upvalues.
+ * For any version of Lua; built, without symbols, by tests/e2e/lua-closures.sh.
+ * SPDX-License-Identifier: MIT */
+#include <lauxlib.h>
+#include <lua.h>
+
+int luaopen_closures(lua_State *L);
+
+/* Each entry of libraries is what its upvalue says. */
+static int entry(lua_State *L)
+{
+	lua_pushvalue(L, lua_upvalueindex(1));
+	return 1;
+}
+
+/* Likewise, in two libraries, of which one is a part of the other. */
+static int entry_of_parts(lua_State *L)
+{
+	lua_pushvalue(L, lua_upvalueindex(1));
+	lua_pushnil(L);
+	return 2;
+}
+
+/* Likewise, in two that have nothing in common. */
+static int entry_of_two(lua_State *L)
+{
+	lua_pushnil(L);
+	lua_pushnil(L);
+	lua_pushvalue(L, lua_upvalueindex(1));
+	return 3;
+}
+
+/* Likewise, in no table: an object's __index makes it. */
+static int method(lua_State *L)
+{
+	lua_pushnil(L);
+	lua_pushvalue(L, lua_upvalueindex(1));
+	return 2;
+}
+
+static int get_method(lua_State *L)
+{
+	lua_pushcclosure(L, method, 1);
+	return 1;
+}
+
+/* Functions of their own, with an upvalue. */
+static int configured(lua_State *L)
+{
+	lua_pushinteger(L, lua_tointeger(L, lua_upvalueindex(1)) + 1);
+	return 1;
+}
+
+static int single(lua_State *L)
+{
+	lua_pushinteger(L, lua_tointeger(L, lua_upvalueindex(1)) + 4);
+	return 1;
+}
+
+static int close_handle(lua_State *L)
+{
+	lua_pushinteger(L, lua_tointeger(L, lua_upvalueindex(1)) + 2);
+	return 1;
+}
+
+/* Two entries, and no upvalues: whichever, it does the same. */
+static int plain(lua_State *L)
+{
+	lua_pushinteger(L, 3);
+	return 1;
+}
+
+/* Of two types. */
+static int to_string(lua_State *L)
+{
+	lua_pushstring(L, "an object");
+	return 1;
+}
+
+static void put(lua_State *L, const char *name, lua_CFunction f)
+{
+	lua_pushstring(L, name);
+	lua_pushcclosure(L, f, 1);
+	lua_setfield(L, -2, name);
+}
+
+static void make_types(lua_State *L)
+{
+	luaL_newmetatable(L, "Handle");
+	put(L, "close", close_handle);
+	put(L, "__gc", close_handle);
+	lua_pushcfunction(L, to_string);
+	lua_setfield(L, -2, "__tostring");
+	lua_pushvalue(L, -1);
+	lua_setfield(L, -2, "__index");
+	luaL_newmetatable(L, "Object");
+	lua_pushcfunction(L, get_method);
+	lua_setfield(L, -2, "__index");
+	lua_pushcfunction(L, to_string);
+	lua_setfield(L, -2, "__tostring");
+	lua_pop(L, 2);
+}
+
+static void put_object(lua_State *L, const char *name, const char *type)
+{
+	lua_newuserdata(L, 1);
+	luaL_getmetatable(L, type);
+	lua_setmetatable(L, -2);
+	lua_setfield(L, -2, name);
+}
+
+int luaopen_closures(lua_State *L)
+{
+	make_types(L);
+	lua_newtable(L);
+	put(L, "path", entry);
+	put(L, "method", entry);
+	put(L, "src", entry);
+	put(L, "hostname", entry);
+	put(L, "single", single);
+	put(L, "whole", entry_of_parts);
+	put(L, "first", entry_of_two);
+	put(L, "configured", configured);
+	lua_pushcfunction(L, plain);
+	lua_setfield(L, -2, "plain");
+	lua_pushcfunction(L, plain);
+	lua_setfield(L, -2, "simple");
+	put_object(L, "handle", "Handle");
+	put_object(L, "object", "Object");
+
+	lua_newtable(L);
+	put(L, "part", entry_of_parts);
+	lua_setfield(L, -2, "other");
+
+	lua_newtable(L);
+	put(L, "second", entry_of_two);
+	put(L, "configured", configured);
+	lua_setfield(L, -2, "apart");
+	return 1;
+}
