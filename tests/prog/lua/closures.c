@@ -77,6 +77,26 @@ static int to_string(lua_State *L)
 	return 1;
 }
 
+/* Functions without names. */
+#define TEN(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9)
+#define FUNCTION(i) \
+	static int function##i(lua_State *L) \
+	{ \
+		lua_pushinteger(L, i); \
+		return 1; \
+	}
+#define FOUR(i) FUNCTION(i##0) FUNCTION(i##1) FUNCTION(i##2) FUNCTION(i##3)
+#define NAME(i) function##i,
+#define FOUR_NAMES(i) NAME(i##0) NAME(i##1) NAME(i##2) NAME(i##3)
+TEN(FOUR)
+static const lua_CFunction functions[] = { TEN(FOUR_NAMES) };
+
+static int late(lua_State *L)
+{
+	lua_pushinteger(L, 5);
+	return 1;
+}
+
 static void put(lua_State *L, const char *name, lua_CFunction f)
 {
 	lua_pushstring(L, name);
@@ -127,6 +147,13 @@ int luaopen_closures(lua_State *L)
 	lua_setfield(L, -2, "simple");
 	put_object(L, "handle", "Handle");
 	put_object(L, "object", "Object");
+
+	lua_pushcfunction(L, late);
+	lua_rawseti(L, -2, 1);
+	for (int i = 0; i < 40; i++) {
+		lua_pushcfunction(L, functions[i]);
+		lua_rawseti(L, -2, 2 + i);
+	}
 
 	lua_newtable(L);
 	put(L, "part", entry_of_parts);

@@ -26,3 +26,11 @@ local function run()
 	tostring(closures.handle)
 end
 for _ = 1, 50 do run() end
+
+-- Libraries that get their functions after these were called first, when many
+-- have no name.
+for i = 2, #closures do pcall(closures[i]) end
+local late = closures[1]
+pcall(late)
+package.loaded.late = { late = late }
+for _ = 1, 59 do pcall(late) end

@@ -3,7 +3,7 @@
 #include "tracer/host/base/pointer_map.h"
 #include "tracer/host/lua/c_name.h"
 #include "tracer/host/lua/function.h"
-#include "tracer/host/thread/chunk.h"
+#include "tracer/host/thread/chunk_dictionary.h"
 
 #include <string.h>
 
@@ -16,6 +16,8 @@ struct name {
 
 enum { OWN_NAME = UINT32_MAX };
 
+enum { ASKS_MOST = 16 };
+
 struct entry {
 	uint64_t address;
 	_Atomic(const struct name *) name; /* NULL: none */
@@ -25,6 +27,8 @@ struct entry {
 				   * or OWN_NAME */
 	_Atomic bool is_keyed;    /* the name without its group is what all of
 				   * its names are */
+	_Atomic uint32_t asks;    /* calls without a name */
+	_Atomic bool is_told;     /* that it got one later */
 };
 
 static struct limited_map entries;
@@ -64,6 +68,14 @@ static const struct name *name_of(uint64_t address)
 bool lua_c_is_named(uint64_t address)
 {
 	return name_of(address) != NULL;
+}
+
+bool lua_c_is_asked_again(uint64_t address)
+{
+	struct entry *const e = find_or_add(address);
+
+	return e && !atomic_load(&e->name) &&
+	       atomic_fetch_add(&e->asks, 1) < ASKS_MOST;
 }
 
 static bool is_text(const struct name *n, const char *text)
@@ -322,5 +334,18 @@ void lua_c_hint(struct thread_state *s, uint64_t key, uint32_t index)
 		chunk_publish_items(s);
 	}
 	if (e)
+		put_name(s, index, e);
+}
+
+void lua_c_tell_name(struct thread_state *s, uint64_t key)
+{
+	struct entry *const e = find(key);
+	uint32_t index;
+
+	if (!e || atomic_load(&e->asks) == 0 || !atomic_load(&e->name) ||
+	    atomic_exchange(&e->is_told, true))
+		return;
+	index = dictionary_try_name(s, key);
+	if (index != NO_INDEX)
 		put_name(s, index, e);
 }

@@ -32,6 +32,10 @@ void lua_c_name_closure(uint64_t address, uint32_t vm, uint64_t closure,
 
 /* Is anything known of what Lua calls it? */
 bool lua_c_is_named(uint64_t address);
+/* Is its name to be looked for again at its next call? Its library may not be
+ * complete yet. So it is for the first few calls without one. */
+bool lua_c_is_asked_again(uint64_t address);
+
 /* Is that its name? */
 bool lua_c_has_name(uint64_t address, const char *name);
 
@@ -50,3 +54,7 @@ void lua_c_set_untold(uint64_t key);
 /* Says in the open chunk what is known of the function with this key. Called
  * busy. */
 void lua_c_hint(struct thread_state *s, uint64_t key, uint32_t index);
+
+/* Likewise, if it had no name when it was asked about first and has one now:
+ * once. */
+void lua_c_tell_name(struct thread_state *s, uint64_t key);

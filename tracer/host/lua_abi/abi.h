@@ -70,7 +70,8 @@ uint64_t names_c_address(const struct weft_lua_api *api, lua_State *L,
 struct identity {
 	uint64_t key; /* 0: it is not to be recorded, or not known */
 	bool is_c;
-	bool is_passing; /* the next call of this place may be of another one */
+	bool is_passing; /* the next call of this place is asked about, too: it
+			  * may be of another function, or have a name */
 };
 
 /* May lua_getinfo be asked about a call that runs on L? Where L has yielded and

@@ -1,6 +1,7 @@
 /* event.c - what an event of Lua's says, whatever this version makes of tail
  * calls: its kind, function and caller; how it is recorded; the calls that are
  * open. SPDX-License-Identifier: MIT */
+#include "tracer/host/lua/c_name.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua/switch.h"
 #include "tracer/host/lua_abi/abi.h"
@@ -420,6 +421,8 @@ void event_record(struct thread_state *s, const struct coroutine *co,
 		return; /* it has no record, and need not be named */
 	if (e->cached)
 		cache(s, e);
-	if (e->was_asked)
+	if (e->was_asked && e->is_c)
+		lua_c_tell_name(s, e->key);
+	else if (e->was_asked)
 		lua_func_tell_name(s, e->key);
 }

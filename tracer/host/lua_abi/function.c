@@ -234,13 +234,13 @@ void function_name_all(const struct lua_vm *vm, lua_State *L)
 }
 
 /* Libraries come one by one: each of the first functions without a name is a
- * reason to look again; later, only twice as many are. */
+ * reason to look again; later, only a quarter more are. */
 static void look_for_c(struct lua_vm *vm, lua_State *L)
 {
 	if (vm->unknown_names++ < vm->scans)
 		return;
 	if (vm->unknown_names > ALWAYS_LOOK)
-		vm->scans = 2 * vm->unknown_names;
+		vm->scans = vm->unknown_names + vm->unknown_names / 4;
 	function_name_all(vm, L);
 }
 
@@ -366,6 +366,7 @@ static struct identity ask_c(const struct coroutine *co, uint64_t id,
 			is_event || is_called_as(d, iterator) ? d->name : NULL);
 	else if (IS_JIT && luajit_is_untold(co, id))
 		lua_c_set_untold(f.key);
+	f.is_passing = !is_library && lua_c_is_asked_again(f.key);
 	return f;
 }
 
