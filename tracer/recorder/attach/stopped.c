@@ -3,6 +3,7 @@
  * be anything.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/attach/stopped.h"
+#include "tracer/recorder/attach/boost.h"
 #include "tracer/recorder/attach/frame.h"
 #include "tracer/recorder/attach/target.h"
 
@@ -501,10 +502,10 @@ static const char *do_call(struct stopped *s, const struct spot_libc *libc,
 	return end == DONE ? NULL : "the call in it did not return";
 }
 
-/* While a thread stands still for us, we come before others, where we may: we
- * sleep between two looks at it. A signal to us must not leave it with our
- * registers. Returns NULL, or why it was not done; *stood: not because the
- * thread did not sit there any more. */
+/* While a thread stands still for us, we come before others, where we may, and
+ * so does the thread: both sleep now and then. A signal to us must not leave it
+ * with our registers. Returns NULL, or why it was not done; *stood: not because
+ * the thread did not sit there any more. */
 static const char *do_stopped(struct stopped *s,
 			      const struct spot_libc *libc,
 			      const struct spot *at,
@@ -523,6 +524,7 @@ static const char *do_stopped(struct stopped *s,
 		sched_setscheduler(0, SCHED_FIFO, &first);
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
+	boost_begin(s->tid);
 	*stood = stop(s, at);
 	if (*stood) {
 		if (spot_holds_loader(s->r, libc, 0)) {
@@ -534,6 +536,7 @@ static const char *do_stopped(struct stopped *s,
 		put_back(s);
 		c->stopped_ns = (now_us() - s->since_us) * 1000;
 	}
+	boost_end();
 	if (is_usual)
 		sched_setscheduler(0, policy, &usual);
 	sigprocmask(SIG_SETMASK, &before, NULL);
