@@ -2,7 +2,8 @@
 # A C function that is several, by its upvalues, has the name of none of them, in
 # each Lua, but what their names have in common, or none. One that is the same in
 # several places has one name, which does not depend on the order of a table. One
-# that is called first, and then put into a library, has its name.
+# that is called first, and then put into a library, has its name. So has one in
+# a table of a library.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 export LUA_CPATH="$T/?.so"
@@ -31,6 +32,8 @@ for v in $LUAS; do
 			Object.__index,100
 			__tostring,100
 			late.late,60
+			closures.inner.deep,21
+			mine.more.other,21
 			END
 			) || fail "$v: not as counted"
 	done

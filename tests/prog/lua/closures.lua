@@ -27,6 +27,14 @@ local function run()
 end
 for _ = 1, 50 do run() end
 
+-- Tables in tables.
+closures.inner = { deep = closures[2] }
+mine.more = { other = closures[3] }
+for _ = 1, 20 do
+	pcall(closures[2])
+	pcall(closures[3])
+end
+
 -- Libraries that get their functions after these were called first, when many
 -- have no name.
 for i = 2, #closures do pcall(closures[i]) end

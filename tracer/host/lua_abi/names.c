@@ -222,6 +222,44 @@ static void name_kept(struct look *k, const char *key, const char *group)
 		each_inside(k, NULL, TABLE_LOOK, name_globals);
 }
 
+/* ------------------------------------------------------------ tables in these */
+
+/* An entry of a library or a global table. */
+static void name_part(struct look *k, const char *key, const char *group)
+{
+	char part[LUA_NAME_MOST + 1];
+
+	if (!is_table(k) || key[0] == '\0' || was_seen(k))
+		return;
+	part[lua_name_join(part, group, key)] = '\0';
+	each_inside(k, part, OTHER_LOOK, name_function);
+}
+
+static void name_parts(struct look *k, const char *key, const char *group)
+{
+	(void)group;
+	if (is_table(k) && key[0] != '\0' && strcmp(key, "_G") != 0)
+		each_inside(k, key, TABLE_LOOK, name_part);
+}
+
+/* An entry of package.loaded: a library, or the globals. */
+static void name_library_parts(struct look *k, const char *key,
+			       const char *group)
+{
+	name_parts(k, key, group);
+	if (is_table(k) && strcmp(key, "_G") == 0)
+		each_inside(k, NULL, TABLE_LOOK, name_parts);
+}
+
+/* An entry of the registry: package.loaded. */
+static void name_loaded_parts(struct look *k, const char *key,
+			      const char *group)
+{
+	(void)group;
+	if (strcmp(key, "_LOADED") == 0 && is_table(k))
+		each_inside(k, NULL, TABLE_LOOK, name_library_parts);
+}
+
 /* ---------------------------------------------------------------- the looks */
 
 /* Is there room on L's stack for a look? Surely in a hook. LuaJIT makes it, a
@@ -230,7 +268,7 @@ static void name_kept(struct look *k, const char *key, const char *group)
 static bool has_room(const struct weft_lua_api *api, lua_State *L)
 {
 #if LUA_VERSION_NUM >= 502
-	return !api->lua_checkstack || API(api, lua_checkstack)(L, 10);
+	return !api->lua_checkstack || API(api, lua_checkstack)(L, 16);
 #else
 	(void)api;
 	(void)L;
@@ -239,7 +277,7 @@ static bool has_room(const struct weft_lua_api *api, lua_State *L)
 }
 
 /* Looks through all libraries that are loaded, then through types, then through
- * what else is near. */
+ * what else is near, and then through tables in all that. */
 void names_look(const struct lua_vm *vm, lua_State *L, names_key_fn *key_of,
 		const struct lua_cached *called)
 {
@@ -257,5 +295,7 @@ void names_look(const struct lua_vm *vm, lua_State *L, names_key_fn *key_of,
 	k.rank = C_NAME_OTHER;
 	k.left = OTHERS_LOOK;
 	each_entry(&k, registry, NULL, TABLE_LOOK, name_kept);
+	k.left = OTHERS_LOOK;
+	each_entry(&k, registry, NULL, LOOK, name_loaded_parts);
 	API(api, lua_settop)(L, top);
 }
