@@ -222,7 +222,7 @@ static void name_kept(struct look *k, const char *key, const char *group)
 		each_inside(k, NULL, TABLE_LOOK, name_globals);
 }
 
-/* ------------------------------------------------------------ tables in these */
+/* ---------------------------------------------------------- tables in these */
 
 /* An entry of a library or a global table. */
 static void name_part(struct look *k, const char *key, const char *group)
