@@ -128,6 +128,7 @@ static void name_package(struct look *k, const char *key, const char *group)
 	(void)group;
 	if (!is_table(k) || (!is_preload && strcmp(key, SEARCHERS) != 0))
 		return;
+	k->rank = is_preload ? C_NAME_OTHER : C_NAME_LIBRARY;
 	API(api, lua_pushnil)(L);
 	for (int i = 1; i <= (is_preload ? TABLE_LOOK : 9) &&
 	     API(api, lua_next)(L, table); i++) {
@@ -136,6 +137,7 @@ static void name_package(struct look *k, const char *key, const char *group)
 			      "package");
 		API(api, lua_settop)(L, -2);
 	}
+	k->rank = C_NAME_LIBRARY;
 	API(api, lua_settop)(L, table);
 }
 
@@ -235,10 +237,12 @@ static void name_part(struct look *k, const char *key, const char *group)
 	each_inside(k, part, OTHER_LOOK, name_function);
 }
 
+/* Those of package have names already: name_package. */
 static void name_parts(struct look *k, const char *key, const char *group)
 {
 	(void)group;
-	if (is_table(k) && key[0] != '\0' && strcmp(key, "_G") != 0)
+	if (is_table(k) && key[0] != '\0' && strcmp(key, "_G") != 0 &&
+	    strcmp(key, "package") != 0)
 		each_inside(k, key, TABLE_LOOK, name_part);
 }
 
