@@ -35,13 +35,17 @@ static int field(pid_t pid, int n)
 	return at ? atoi(at) : 0;
 }
 
+/* Between two of the short waits that it is made of, it is off for a moment. */
 static bool becomes(pid_t pid, bool boosted)
 {
-	int ms = 0;
+	const int times = boosted ? 1 : 20;
+	int so = 0;
 
-	while ((field(pid, PRIORITY) < 0) != boosted && ms++ < WAIT_MS)
+	for (int ms = 0; so < times && ms < WAIT_MS; ms += STEP_MS) {
+		so = (field(pid, PRIORITY) < 0) == boosted ? so + 1 : 0;
 		poll(NULL, 0, STEP_MS);
-	return (field(pid, PRIORITY) < 0) == boosted;
+	}
+	return so == times;
 }
 
 static void take_priority(void)
