@@ -27,6 +27,12 @@ local function run()
 end
 for _ = 1, 50 do run() end
 
+-- 5.1 has these under older names, too.
+for _ = 1, 70 do
+	math.fmod(5, 3)
+	string.gmatch("", "")
+end
+
 -- Tables in tables.
 closures.inner = { deep = closures[2] }
 mine.more = { other = closures[3] }

@@ -104,14 +104,20 @@ static const char *const globals[] = {
 	"tonumber", "tostring", "type", "unpack", "warn", "xpcall", NULL
 };
 
-static bool is_standard(const char *group, const char *name)
-{
-	const char *const *words = group ? libraries : globals;
-	const char *const word = group ? group : name;
+/* Older names of string.gmatch and math.fmod, which 5.1 and LuaJIT have too. */
+static const char *const outdated[] = { "gfind", "mod", NULL };
 
+static bool is_one_of(const char *const *words, const char *word)
+{
 	while (*words && strcmp(*words, word) != 0)
 		words++;
 	return *words;
+}
+
+static bool is_standard(const char *group, const char *name)
+{
+	return group ? is_one_of(libraries, group) && !is_one_of(outdated, name)
+		     : is_one_of(globals, name);
 }
 
 /* What Lua calls for an event is mostly a method, too. */
