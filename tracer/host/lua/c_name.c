@@ -225,6 +225,8 @@ static void add_name(struct entry *e, const struct name *n, uint64_t closure)
 		set_common(e, had, n);
 	set_better(e, n);
 	now = atomic_load(&e->name);
+	if (had && now && !is_same_key(had, now))
+		atomic_store(&e->is_keyed, false);
 	if (closure != 0 && now && is_same(now, n))
 		atomic_store(&e->closure, closure);
 }

@@ -461,7 +461,7 @@ static int name_first(lua_State *L)
 
 	if (f)
 		lua_c_name((uint64_t)f, C_NAME_STANDARD, NULL,
-			      API(api, lua_tolstring)(L, -1, NULL));
+			   API(api, lua_tolstring)(L, -1, NULL));
 	return 0;
 }
 
