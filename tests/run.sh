@@ -1,6 +1,6 @@
 #!/bin/bash
 # run.sh [PATTERN...] - runs the tests whose name matches one of the patterns
-# (all, if none is given), JOBS at a time (one more than there are processors),
+# (all, if none is given), JOBS at a time (two more than there are processors),
 # each in a temporary folder of its own and under a time limit, and prints what
 # the failing ones said.
 # The last line is "N passed, N failed, N skipped".
@@ -194,12 +194,12 @@ run() {
 	xargs -a "$1" -d '\n' -n 1 -P "$2" bash -c 'exec "$0" --one $1' "$self"
 }
 # What may take long begins first. Tests of recordings wait more than they
-# compute: one more than there are processors at a time.
+# compute: two more than there are processors at a time.
 if [ -e "$RESULTS/together" ]; then
 	sort -s -k 1,1nr "$RESULTS/together" | cut -d ' ' -f 2- \
 		>"$RESULTS/sorted"
 fi
-run "$RESULTS/sorted" "${JOBS:-$(($(nproc) + 1))}"
+run "$RESULTS/sorted" "${JOBS:-$(($(nproc) + 2))}"
 run "$RESULTS/alone" 1
 if [ -e "$RESULTS/again" ] &&
 	[ "$(date +%s)" -lt "${UNTIL:-$(($(date +%s) + 1))}" ]; then

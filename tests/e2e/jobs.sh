@@ -15,7 +15,8 @@ print() {
 		"report --by process --csv" "tree --csv --min-share 0" \
 		"tree --root coroutine --csv" "callers --all --csv" \
 		"coroutines --csv --top 0" "coroutines --by body" \
-		"export -f collapsed" "export -f pprof -o $2/pprof" info check \
+		"export -f speedscope -o $2/speedscope" \
+		"export -f pprof -o $2/pprof" info check \
 		"report --from 20ms --to 150ms --csv"; do
 		n=$((n + 1))
 		# shellcheck disable=SC2086

@@ -79,7 +79,7 @@ other_limits() {
 	#undef luai_apicheck
 	#define luai_apicheck(l, e) assert(e)
 	H
-	library limits $v -DLUA_USER_H="\"$T/limits.h\"" -DLUA_USE_APICHECK
+	library limits $v -O0 -DLUA_USER_H="\"$T/limits.h\"" -DLUA_USE_APICHECK
 	gcc -O1 -g -finstrument-functions -DLUA_USER_H="\"$T/limits.h\"" \
 		-I"$src" -o "$T/$v/limited" tests/prog/lua/built.c \
 		"$T/$v/limits/liblua$v.so.0" || fail "the program does not link"
@@ -92,7 +92,7 @@ other_limits() {
 
 for v in 5.4 ${DEEP:+5.1}; do
 	lua $v
-	library plain $v
+	library plain $v -O0
 	library hooked $v -finstrument-functions
 	readelf -Ws "$T/$v/hooked/liblua$v.so.0" | grep -q 'UND __cyg_prof' ||
 		fail "the library of $v calls no hooks"
