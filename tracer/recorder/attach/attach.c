@@ -174,7 +174,7 @@ static int lead_calls(struct attach *a, const struct remote_module *weft)
 	message_summary("process %d (%s) was started without libweft.so: one "
 			"thread of it stood still for %.1f ms",
 			(int)a->target.remote.pid, a->target.name,
-			(double)a->load.longest_ns / 1e6);
+			(double)a->load.call.longest_ns / 1e6);
 	if (has_own_lua(a))
 		message_summary("it has a Lua of its own linked in, whose "
 				"calls are recorded only if it is linked with "

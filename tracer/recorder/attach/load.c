@@ -81,8 +81,6 @@ static const char *call(struct load *l, bool waits)
 					   waits);
 
 	baton_take();
-	if (l->call.stopped_ns > l->longest_ns)
-		l->longest_ns = l->call.stopped_ns;
 	return why;
 }
 

@@ -14,7 +14,6 @@ struct load {
 	uint64_t modules, seen;    /* the loader's list of them; what it said */
 	uint64_t next_ms, pause_ms; /* when to look at it again */
 	bool told;                 /* that a library could not be led */
-	uint64_t longest_ns;       /* a thread stood still */
 	char why[512];
 };
 

@@ -160,6 +160,15 @@ bool spot_holds_loader(const struct remote *r, const struct spot_libc *l,
 	return false;
 }
 
+bool spot_awaits_loader(const struct remote *r, const struct spot_libc *l,
+			pid_t tid)
+{
+	struct spot c;
+
+	return read_call(r->pid, tid, &c) && c.number == SYS_futex &&
+	       c.a[0] - l->globals < l->globals_end - l->globals;
+}
+
 #else
 
 bool spot_find_libc(const struct remote *r, struct spot_libc *libc)

@@ -35,6 +35,7 @@ enum {
 	INTERRUPT_US = 20000,
 	HANG_US = 5000000,         /* then it hangs in the kernel */
 	CALL_US = 1000000,         /* then it may wait for a lock */
+	LOADER_US = 1000,          /* so long for the loader's, at first */
 	LEAVE_US = 5000000,        /* then it is left to come back by itself */
 	TAKE_OVER_NS = 200000000,  /* then it goes on without us */
 	STEP_US = 20,
@@ -44,8 +45,6 @@ enum {
 	ERESTARTSYS = 512, ERESTARTNOHAND = 514, ERESTART_RESTARTBLOCK = 516,
 };
 
-#define LOADING                                                                \
-	"a thread of it is loading a library, and does not finish"
 #define CONFINED                                                               \
 	"it has given up system calls (seccomp), and might be killed for "     \
 	"those that loading takes"
@@ -58,6 +57,9 @@ enum {
 	"record was killed while it loads the library: start it with "         \
 	"LD_PRELOAD=libweft.so"
 #define DIRECTION_FLAG UINT64_C(0x400)
+
+static const char loading[] =
+	"a thread of it is loading a library, and does not finish";
 
 static uint64_t now_us(void)
 {
@@ -75,6 +77,7 @@ struct stopped {
 	struct user_regs_struct regs;
 	uint64_t mask;             /* the signals it blocks */
 	uint64_t since_us;
+	uint64_t loader_us;        /* how long it may wait for the loader */
 	bool is_itself;            /* it has put back all this, or will */
 	struct iovec state;        /* all other registers */
 	uint8_t bytes[1 << 16];
@@ -225,7 +228,7 @@ static bool get_registers(const struct stopped *s,
 	return ptrace(PTRACE_GETREGSET, s->tid, NT_PRSTATUS, &v) == 0;
 }
 
-/* Does it wait for a lock, but not for the loader's own? It shows no more than
+/* Does it wait for a lock, and hold none of the loader's? It shows no more than
  * a wait that a stop ended. */
 static bool waits_for_lock(const struct stopped *s,
 			   const struct spot_libc *libc)
@@ -321,23 +324,31 @@ static bool is_done(const struct stopped *s, uint64_t call)
 			   &done, sizeof(done)) && done != 0;
 }
 
+/* Is a call that goes on since then to be given up, if it can be? */
+static bool is_late(const struct stopped *s, const struct spot_libc *libc,
+		    uint64_t since, uint64_t leave)
+{
+	const uint64_t now = now_us(), us = now - since;
+
+	return (us >= s->loader_us &&
+		spot_awaits_loader(s->r, libc, s->tid)) ||
+	       (us >= CALL_US && (now >= leave ||
+				  !spot_holds_loader(s->r, libc, s->tid)));
+}
+
 /* Wait until it stops: it is stopped when it is done. If it waits for a lock,
  * and does not hold the loader's, nothing is begun yet, and the call can be
  * given up. Else it is slow, and goes on. */
 static int next_stop(const struct stopped *s, const struct spot_libc *libc,
 		     uint64_t call, uint64_t leave)
 {
-	const uint64_t late = now_us() + CALL_US;
+	const uint64_t since = now_us();
 	bool asked = false;
 	int status;
 
 	while ((status = wait_stop(s->tid, STEP_US)) == -1) {
-		const uint64_t now = now_us();
-
 		if (asked || (!is_done(s, call) &&
-			      (now < late ||
-			       (now < leave &&
-				spot_holds_loader(s->r, libc, s->tid)))))
+			      !is_late(s, libc, since, leave)))
 			continue;
 		ptrace(PTRACE_INTERRUPT, s->tid, 0, 0);
 		asked = true;
@@ -345,9 +356,10 @@ static int next_stop(const struct stopped *s, const struct spot_libc *libc,
 	return status;
 }
 
-/* FAILED: it has ended, failed, or was given up. LEFT: it can be neither given
- * up nor waited for, since others may wait for us. */
-enum outcome { DONE, FAILED, LEFT };
+/* FAILED: it has ended, failed, or was given up; BUSY: was given up since another
+ * thread holds the loader's lock. LEFT: it can be neither given up nor waited
+ * for, since others may wait for us. */
+enum outcome { DONE, FAILED, BUSY, LEFT };
 
 /* Run our code until it is done. */
 static enum outcome run(const struct stopped *s,
@@ -365,7 +377,7 @@ static enum outcome run(const struct stopped *s,
 		if (is_interrupt(status) && done)
 			return DONE;
 		if (is_interrupt(status) && waits_for_lock(s, libc))
-			return FAILED;
+			return spot_holds_loader(s->r, libc, 0) ? BUSY : FAILED;
 		if (is_interrupt(status) && now_us() >= leave)
 			return LEFT;
 		signal = is_interrupt(status) ? 0 : WSTOPSIG(status);
@@ -499,7 +511,8 @@ static const char *do_call(struct stopped *s, const struct spot_libc *libc,
 	left_over = low;
 	if (!s->is_itself)
 		tidy(s, libc, c);
-	return end == DONE ? NULL : "the call in it did not return";
+	return end == DONE ? NULL :
+	       end == BUSY ? loading : "the call in it did not return";
 }
 
 /* While a thread stands still for us, we come before others, where we may, and
@@ -528,13 +541,16 @@ static const char *do_stopped(struct stopped *s,
 	*stood = stop(s, at);
 	if (*stood) {
 		if (spot_holds_loader(s->r, libc, 0)) {
-			*stood = false;
-			why = LOADING;
+			why = loading;
 		} else {
 			why = do_call(s, libc, c);
 		}
 		put_back(s);
-		c->stopped_ns = (now_us() - s->since_us) * 1000;
+		*stood = why != loading;
+		const uint64_t ns = (now_us() - s->since_us) * 1000;
+
+		if (ns > c->longest_ns)
+			c->longest_ns = ns;
 	}
 	boost_end();
 	if (is_usual)
@@ -573,7 +589,7 @@ static bool try_threads(struct stopped *s, const struct spot_libc *libc,
 			continue;
 		*why = why_not(s, &c);
 		if (!*why && spot_holds_loader(s->r, libc, 0))
-			*why = LOADING;
+			*why = loading;
 		if (!*why)
 			*why = do_stopped(s, libc, &c, call, &stood);
 	}
@@ -592,6 +608,7 @@ static const char *find_and_do(const struct remote *r,
 			  "try again, or start it with LD_PRELOAD=libweft.so";
 
 	s.r = r;
+	s.loader_us = LOADER_US;
 	for (int ms = 0; ms < SEARCH_MS; ms += SEARCH_STEP_MS) {
 		if (try_threads(&s, libc, call, false, &why) ||
 		    try_threads(&s, libc, call, true, &why))
@@ -602,6 +619,8 @@ static const char *find_and_do(const struct remote *r,
 			return "it has ended";
 		if (!waits)
 			break;
+		if (ms >= SEARCH_MS / 2)
+			s.loader_us = CALL_US;
 		poll(NULL, 0, SEARCH_STEP_MS);
 	}
 	return why;
@@ -620,8 +639,7 @@ const char *stopped_do(const struct remote *r, const struct spot_libc *libc,
 		return why;
 	none.function = 0;
 	find_and_do(r, libc, &none, waits);
-	if (none.stopped_ns > call->stopped_ns)
-		call->stopped_ns = none.stopped_ns;
+	call->longest_ns = none.longest_ns;
 	return why;
 }
 

@@ -16,7 +16,7 @@ struct stopped_call {
 	/* Set by stopped_do: */
 	uint64_t result;
 	char why[256];             /* the text that explain returned */
-	uint64_t stopped_ns;       /* how long the thread stood still */
+	uint64_t longest_ns;       /* a thread stood still, in this or before */
 };
 
 /* Have a thread of the process do this call: one that sits in a system call,
