@@ -1,6 +1,6 @@
-/* p_attach.c - "p_attach THREADS [LIBRARY]": a program that runs before it is
- * recorded, opens and closes the library all the time, and does what its input
- * says.
+/* p_attach.c - "p_attach THREADS [LIBRARY [US]]": a program that runs before it
+ * is recorded, opens and closes the library all the time, each time as many
+ * microseconds later, and does what its input says.
  * flags: -finstrument-functions -lpthread -ldl
  * The lines of its input:
  *   on       waits until its native calls are recorded; says "on"
@@ -105,6 +105,8 @@ UNSEEN static void *work(void *of)
 	return NULL;
 }
 
+static useconds_t pause_us = 300;
+
 UNSEEN static void *reopen(void *path)
 {
 	while (!atomic_load(&stop)) {
@@ -114,7 +116,7 @@ UNSEEN static void *reopen(void *path)
 		if (f(1) != 2)
 			atomic_store(&wrong, 1);
 		dlclose(library);
-		usleep(300);
+		usleep(pause_us);
 	}
 	return NULL;
 }
@@ -190,6 +192,8 @@ UNSEEN int main(int argc, char **argv)
 	char line[512];
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc > 3)
+		pause_us = (useconds_t)atoi(argv[3]);
 	for (int i = 0; i < threads; i++)
 		pthread_create(&thread[i], NULL, work, &wanted[i]);
 	if (argc > 2)

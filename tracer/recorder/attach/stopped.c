@@ -356,9 +356,9 @@ static int next_stop(const struct stopped *s, const struct spot_libc *libc,
 	return status;
 }
 
-/* FAILED: it has ended, failed, or was given up; BUSY: was given up since another
- * thread holds the loader's lock. LEFT: it can be neither given up nor waited
- * for, since others may wait for us. */
+/* FAILED: it has ended, failed, or was given up. BUSY: it was given up, since
+ * another thread holds the loader's lock. LEFT: it can be neither given up nor
+ * waited for, since others may wait for us. */
 enum outcome { DONE, FAILED, BUSY, LEFT };
 
 /* Run our code until it is done. */
