@@ -160,13 +160,18 @@ bool spot_holds_loader(const struct remote *r, const struct spot_libc *l,
 	return false;
 }
 
+bool spot_is_loaders(const struct spot_libc *l, uint64_t at)
+{
+	return at - l->globals < l->globals_end - l->globals;
+}
+
 bool spot_awaits_loader(const struct remote *r, const struct spot_libc *l,
 			pid_t tid)
 {
 	struct spot c;
 
 	return read_call(r->pid, tid, &c) && c.number == SYS_futex &&
-	       c.a[0] - l->globals < l->globals_end - l->globals;
+	       spot_is_loaders(l, c.a[0]);
 }
 
 #else

@@ -30,6 +30,8 @@ bool spot_read(const struct remote *r, pid_t tid, const struct spot_libc *libc,
 /* Does the thread, 0: any, hold a mutex of the loader? */
 bool spot_holds_loader(const struct remote *r, const struct spot_libc *l,
 		       pid_t tid);
-/* Does the thread wait for one that another holds? */
+/* Is that where one of them may be? */
+bool spot_is_loaders(const struct spot_libc *l, uint64_t at);
+/* Does the thread wait for one? */
 bool spot_awaits_loader(const struct remote *r, const struct spot_libc *l,
 			pid_t tid);

@@ -228,17 +228,17 @@ static bool get_registers(const struct stopped *s,
 	return ptrace(PTRACE_GETREGSET, s->tid, NT_PRSTATUS, &v) == 0;
 }
 
-/* Does it wait for a lock, and hold none of the loader's? It shows no more than
- * a wait that a stop ended. */
-static bool waits_for_lock(const struct stopped *s,
-			   const struct spot_libc *libc)
+/* The lock that it waits for, if it holds none of the loader's; 0: none. It
+ * shows no more than a wait that a stop ended. */
+static uint64_t awaited_lock(const struct stopped *s,
+			     const struct spot_libc *libc)
 {
 	struct user_regs_struct regs;
 
 	return get_registers(s, &regs) && regs.orig_rax == SYS_futex &&
 	       ((int64_t)regs.rax == -ERESTARTSYS ||
 		(int64_t)regs.rax == -ERESTART_RESTARTBLOCK) &&
-	       !spot_holds_loader(s->r, libc, s->tid);
+	       !spot_holds_loader(s->r, libc, s->tid) ? regs.rdi : 0;
 }
 
 /* Go on at pc with this stack, and with rbx or the first arguments as given.
@@ -357,7 +357,7 @@ static int next_stop(const struct stopped *s, const struct spot_libc *libc,
 }
 
 /* FAILED: it has ended, failed, or was given up. BUSY: it was given up, since
- * another thread holds the loader's lock. LEFT: it can be neither given up nor
+ * another thread held the loader's lock. LEFT: it can be neither given up nor
  * waited for, since others may wait for us. */
 enum outcome { DONE, FAILED, BUSY, LEFT };
 
@@ -365,20 +365,27 @@ enum outcome { DONE, FAILED, BUSY, LEFT };
 static enum outcome run(const struct stopped *s,
 			const struct spot_libc *libc, uint64_t call)
 {
-	const uint64_t leave = now_us() + LEAVE_US;
+	const uint64_t begun = now_us();
 
 	for (int signal = 0;;) {
 		ptrace(PTRACE_CONT, s->tid, 0, (void *)(long)signal);
-		const int status = next_stop(s, libc, call, leave);
+		const int status = next_stop(s, libc, call, begun + LEAVE_US);
 		const bool done = is_done(s, call);
 
 		if (status == 0)
 			return FAILED;
 		if (is_interrupt(status) && done)
 			return DONE;
-		if (is_interrupt(status) && waits_for_lock(s, libc))
-			return spot_holds_loader(s->r, libc, 0) ? BUSY : FAILED;
-		if (is_interrupt(status) && now_us() >= leave)
+		const uint64_t lock = is_interrupt(status) ?
+				      awaited_lock(s, libc) : 0;
+
+		const uint64_t us = now_us() - begun;
+
+		if (lock && spot_is_loaders(libc, lock))
+			return BUSY;
+		if (lock && us >= CALL_US)
+			return FAILED;
+		if (is_interrupt(status) && us >= LEAVE_US)
 			return LEFT;
 		signal = is_interrupt(status) ? 0 : WSTOPSIG(status);
 		if (!done && is_fault(signal))
