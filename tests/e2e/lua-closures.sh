@@ -33,8 +33,8 @@ for v in $LUAS; do
 			Object.__index,100
 			__tostring,100
 			late.late,60
-			closures.inner.deep,21
-			mine.more.other,21
+			closures.inner.deep,29
+			mine.more.other,29
 			END
 			) || fail "$v: not as counted"
 		for f in math.fmod string.gmatch; do

@@ -43,7 +43,9 @@ end
 
 -- Libraries that get their functions after these were called first, when many
 -- have no name.
-for i = 2, #closures do pcall(closures[i]) end
+for i = 2, #closures do
+	for _ = 1, 9 do pcall(closures[i]) end
+end
 local late = closures[1]
 pcall(late)
 package.loaded.late = { late = late }

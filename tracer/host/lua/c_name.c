@@ -78,6 +78,13 @@ bool lua_c_is_asked_again(uint64_t address)
 	       atomic_fetch_add(&e->asks, 1) < ASKS_MOST;
 }
 
+bool lua_c_is_asked_last(uint64_t address)
+{
+	const struct entry *const e = find(address);
+
+	return e && atomic_load(&e->asks) == ASKS_MOST;
+}
+
 static bool is_text(const struct name *n, const char *text)
 {
 	return n && n->length == strlen(text) &&

@@ -35,6 +35,8 @@ bool lua_c_is_named(uint64_t address);
 /* Is its name to be looked for again at its next call? Its library may not be
  * complete yet. So it is for the first few calls without one. */
 bool lua_c_is_asked_again(uint64_t address);
+/* Is that the last of these calls? */
+bool lua_c_is_asked_last(uint64_t address);
 
 /* Is that its name? */
 bool lua_c_has_name(uint64_t address, const char *name);

@@ -234,10 +234,11 @@ void function_name_all(const struct lua_vm *vm, lua_State *L)
 }
 
 /* Libraries come one by one: each of the first functions without a name is a
- * reason to look again; later, only a quarter more are. */
-static void look_for_c(struct lua_vm *vm, lua_State *L)
+ * reason to look again; later, only a quarter more are, or the last call at
+ * which one is asked about. */
+static void look_for_c(struct lua_vm *vm, lua_State *L, uint64_t address)
 {
-	if (vm->unknown_names++ < vm->scans)
+	if (vm->unknown_names++ < vm->scans && !lua_c_is_asked_last(address))
 		return;
 	if (vm->unknown_names > ALWAYS_LOOK)
 		vm->scans = vm->unknown_names + vm->unknown_names / 4;
@@ -281,7 +282,7 @@ static void name_c(const struct coroutine *co, uint64_t address,
 	if (lua_c_is_named(address))
 		return;
 	if (!asleep)
-		look_for_c(co->vm, co->L);
+		look_for_c(co->vm, co->L, address);
 	if (d && !lua_c_is_named(address) && is_called_by_name(d))
 		lua_c_name(address, C_NAME_CALLED, NULL, d->name);
 }
