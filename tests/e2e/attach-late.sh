@@ -1,11 +1,12 @@
 #!/bin/bash
-# each: pie now no-plt no-pie lua slow
+# each: pie now no-plt no-pie lua slow close
 # A program that was started without weft is recorded while it runs, again and
 # again, and while a thread of it opens and closes a library: every call between
 # two marks is there, those in a library that it opened before or after, too; it
 # answers as ever; and nothing in it leads to weft afterwards.
 # lua: each of its threads has a VM of its own. slow: its library takes 0.15 s to
-# open, for which no thread waits that is stopped.
+# open, for which no thread waits that is stopped. close: it closes a library
+# while the library's calls are led back.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 . tests/e2e/attach.inc
@@ -18,6 +19,7 @@ opens=
 case $1 in
 pie | slow) flags="-fPIE -pie -Wl,-z,lazy" ;;
 now) flags="-fPIE -pie -Wl,-z,relro,-z,now" ;;
+close) flags="-DCLOSE -rdynamic -fPIE -pie -Wl,-z,relro,-z,now" ;;
 no-plt) flags="-fPIE -pie -fno-plt" ;;
 no-pie) flags="-fno-pie -no-pie -Wl,-z,lazy" ;;
 lua)
@@ -32,7 +34,7 @@ for f in plug beside; do
 	printf '%s\n' "long $f(long n) { return n + 1; }" "#include <unistd.h>" \
 		"__attribute__((constructor)) static void f(void) { $opens }" |
 		gcc -O1 -g -xc -fPIC -shared -finstrument-functions - \
-			-o "$T/$f.so" || fail "a library is not built"
+			-Wl,-z,now -o "$T/$f.so" || fail "a library is not built"
 done
 
 leads() {
@@ -43,6 +45,22 @@ stood_still() {
 	ms=$(sed -n 's/.* stood still for \([0-9.]*\) ms$/\1/p' "$T/err")
 	[ "$ms" ] || fail "time $i: it does not say how long a thread stood"
 }
+
+if [ "$1" = close ]; then
+	begin "$T/p_attach" 4
+	ask off
+	ask "load $T/plug.so"
+	attach
+	await leads /plug.so || fail "the library's calls are not led"
+	ask close
+	[ "$answer" = ready ] || fail "it says \"$answer\""
+	detach
+	ask closed
+	ask off
+	await leads_nowhere || fail "words of it lead to libweft.so"
+	end
+	exit 0
+fi
 
 if [ "$1" = slow ]; then
 	begin "$T/p_attach" 4 "$T/beside.so" 2000

@@ -9,6 +9,10 @@
  *            with how often that was, and whether all answers were right
  *   load F   opens library F; rounds then call its plug N times; says "loaded"
  *   unload   closes it; says "unloaded"
+ *   close    with -DCLOSE: a thread closes it as soon as someone has made what
+ *            is read-only of it writable, who then waits for that, but not
+ *            for ever; says "ready"
+ *   closed   waits until it is closed; says "closed"
  * Else its threads call churn and sleep. With -DLUA, each has a VM of its own,
  * and calls a function lstep there with each step. It finds weft's functions
  * when it needs them: it may have been started without.
@@ -18,9 +22,12 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifdef LUA
@@ -121,10 +128,53 @@ UNSEEN static void *reopen(void *path)
 	return NULL;
 }
 
+static void *library;
+
+#ifdef CLOSE
+static atomic_int is_ready, closes, is_closed;
+
+int mprotect(void *at, size_t size, int rights);
+
+UNSEEN int mprotect(void *at, size_t size, int rights)
+{
+	const int r = (int)syscall(SYS_mprotect, at, size, rights);
+	const long far = (const char *)at - (const char *)plug;
+
+	if ((rights & PROT_WRITE) && labs(far) < 1 << 16 &&
+	    atomic_exchange(&is_ready, 0)) {
+		atomic_store(&closes, 1);
+		for (int ms = 0; ms < 500 && !atomic_load(&is_closed); ms++)
+			usleep(1000);
+	}
+	return r;
+}
+
+UNSEEN static void *close_it(void *of)
+{
+	(void)of;
+	while (!atomic_load(&closes))
+		usleep(100);
+	dlclose(library);
+	atomic_store(&is_closed, 1);
+	return NULL;
+}
+
+UNSEEN static void close_later(bool waits)
+{
+	pthread_t closer;
+
+	while (waits && !atomic_load(&is_closed))
+		usleep(1000);
+	if (!waits && pthread_create(&closer, NULL, close_it, NULL) == 0)
+		atomic_store(&is_ready, 1);
+	puts(waits ? "closed" : "ready");
+}
+#else
+#define close_later(waits) puts("no")
+#endif
+
 UNSEEN static void load(char *path)
 {
-	static void *library;
-
 	if (!path) {
 		plug = NULL;
 		dlclose(library);
@@ -207,6 +257,10 @@ UNSEEN int main(int argc, char **argv)
 		}
 		if (line[0] == 'l' || line[0] == 'u') {
 			load(line[0] == 'l' ? line + 5 : NULL);
+			continue;
+		}
+		if (line[0] == 'c') {
+			close_later(line[5] == 'd');
 			continue;
 		}
 		while (is_on() != on)

@@ -30,6 +30,7 @@ struct link {
 	const struct link_map *map;
 	/* What is read-only of it: page-aligned; the same: nothing. */
 	uint64_t fixed, fixed_end;
+	bool is_close;             /* of dlclose */
 };
 
 static struct link links[LINKS];
@@ -278,8 +279,9 @@ static void lead_link(struct lead *lead, struct tables *t,
 {
 	const uint64_t type = ELF64_R_TYPE(r->r_info);
 	const ElfW(Sym) *const symbol = &t->symbols[ELF64_R_SYM(r->r_info)];
+	const char *const name = t->names + symbol->st_name;
 	const uint32_t i = type != TO_FUNCTION && type != TO_ANY ? 0 :
-			   ours_of(&lead->ours, t->names + symbol->st_name);
+			   ours_of(&lead->ours, name);
 	const uint64_t ours = lead->ours.bias + lead->ours.symbols[i].st_value;
 	uint64_t *const word = (uint64_t *)(t->bias + r->r_offset);
 	struct link *const l = &links[link_count];
@@ -294,7 +296,8 @@ static void lead_link(struct lead *lead, struct tables *t,
 	}
 	*l = (struct link){ .word = word, .old = *word, .ours = ours,
 			    .map = t->map, .fixed = t->fixed,
-			    .fixed_end = t->fixed_end };
+			    .fixed_end = t->fixed_end,
+			    .is_close = strcmp(name, "dlclose") == 0 };
 	if (set(&lead->opened, l, ours))
 		link_count++;
 }
@@ -340,36 +343,57 @@ static bool is_led(const struct link *l)
 	       __atomic_load_n(l->word, __ATOMIC_RELAXED) == l->ours;
 }
 
-bool link_put_back(void)
+/* Those without a word make room. */
+static void forget(void)
 {
-	struct opened opened = { 0, 0 };
 	uint32_t kept = 0;
 
+	for (uint32_t i = 0; i < link_count; i++) {
+		if (links[i].word)
+			links[kept++] = links[i];
+	}
+	link_count = kept;
+}
+
+/* Under the loader's lock. */
+static void forget_gone(void)
+{
+	for (uint32_t i = 0; i < link_count; i++) {
+		if (!is_led(&links[i]))
+			links[i].word = NULL;
+	}
+	forget();
+}
+
+/* The program's own links are the first, and so the last to be put back. What
+ * cannot be written stays. */
+static void put_back(bool is_close)
+{
+	struct opened opened = { 0, 0 };
+
+	for (uint32_t i = link_count; i-- > 0; ) {
+		struct link *const l = &links[i];
+
+		if (l->is_close == is_close &&
+		    (!is_led(l) || set(&opened, l, l->old)))
+			l->word = NULL;
+	}
+	shut(&opened);
+}
+
+/* As soon as one of dlclose is put back, a module may be closed without being
+ * seen: so these are last. The next leave tries again what is left. */
+bool link_put_back(void)
+{
 	if (link_count == 0)
 		return true;
 	if (!begin_use())
 		return false;
-	for (uint32_t i = 0; i < link_count; i++) {
-		if (is_led(&links[i]) && !set(&opened, &links[i], links[i].old))
-			links[kept++] = links[i];
-	}
-	shut(&opened);
-	/* The next leave tries these again. */
-	link_count = kept;
+	put_back(false);
+	put_back(true);
+	forget();
 	end_use();
 	return true;
-}
-
-/* Those of modules that are gone make room. */
-static void forget_gone(void)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < link_count; i++) {
-		if (is_led(&links[i]))
-			links[kept++] = links[i];
-	}
-	link_count = kept;
 }
 
 static long lead_all(void)
