@@ -97,6 +97,21 @@ static int late(lua_State *L)
 	return 1;
 }
 
+/* A message handler, which nothing names, and what calls a function with it. */
+static int handle(lua_State *L)
+{
+	lua_settop(L, 1);
+	return 1;
+}
+
+static int protect(lua_State *L)
+{
+	lua_pushcfunction(L, handle);
+	lua_insert(L, 1);
+	lua_pushboolean(L, lua_pcall(L, 0, 0, 1) == 0);
+	return 1;
+}
+
 static void put(lua_State *L, const char *name, lua_CFunction f)
 {
 	lua_pushstring(L, name);
@@ -145,6 +160,8 @@ int luaopen_closures(lua_State *L)
 	lua_setfield(L, -2, "plain");
 	lua_pushcfunction(L, plain);
 	lua_setfield(L, -2, "simple");
+	lua_pushcfunction(L, protect);
+	lua_setfield(L, -2, "protect");
 	put_object(L, "handle", "Handle");
 	put_object(L, "object", "Object");
 

@@ -33,6 +33,13 @@ for _ = 1, 70 do
 	string.gmatch("", "")
 end
 
+-- Lua names the handler of an error by the instruction that failed.
+for _ = 1, 20 do
+	assert(not closures.protect(function() undefined() end))
+	assert(not closures.protect(function() return #undefined end))
+	assert(not closures.protect(function() return undefined.field end))
+end
+
 -- Tables in tables.
 closures.inner = { deep = closures[2] }
 mine.more = { other = closures[3] }
