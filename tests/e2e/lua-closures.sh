@@ -3,7 +3,8 @@
 # each Lua, but what their names have in common, or none. One that is the same in
 # several places has one name, which does not depend on the order of a table. One
 # that is called first, and then put into a library, has its name. So has one in
-# a table of a library. One that handles errors is not called as what failed.
+# a table of a library, or of the registry. One that handles errors is not called
+# as what failed.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 export LUA_CPATH="$T/?.so"
@@ -34,6 +35,7 @@ for v in $LUAS; do
 			__tostring,100
 			late.late,60
 			closures.protect,60
+			member,40
 			nameless,60
 			closures.inner.deep,29
 			mine.more.other,29

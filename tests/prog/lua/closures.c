@@ -112,6 +112,13 @@ static int protect(lua_State *L)
 	return 1;
 }
 
+/* It is in the registry, below what means its type to C. */
+static int member(lua_State *L)
+{
+	lua_pushinteger(L, 6);
+	return 1;
+}
+
 static void put(lua_State *L, const char *name, lua_CFunction f)
 {
 	lua_pushstring(L, name);
@@ -134,6 +141,22 @@ static void make_types(lua_State *L)
 	lua_pushcfunction(L, to_string);
 	lua_setfield(L, -2, "__tostring");
 	lua_pop(L, 2);
+}
+
+/* And, without a name, in the table on top of the stack. */
+static void keep_members(lua_State *L)
+{
+	static char type;
+
+	lua_pushlightuserdata(L, &type);
+	lua_newtable(L);
+	lua_newtable(L);
+	put(L, "member", member);
+	lua_rawseti(L, -2, 0);
+	lua_settable(L, LUA_REGISTRYINDEX);
+	lua_pushnil(L);
+	lua_pushcclosure(L, member, 1);
+	lua_rawseti(L, -2, 0);
 }
 
 static void put_object(lua_State *L, const char *name, const char *type)
@@ -165,6 +188,7 @@ int luaopen_closures(lua_State *L)
 	put_object(L, "handle", "Handle");
 	put_object(L, "object", "Object");
 
+	keep_members(L);
 	lua_pushcfunction(L, late);
 	lua_rawseti(L, -2, 1);
 	for (int i = 0; i < 40; i++) {

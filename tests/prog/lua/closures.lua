@@ -40,6 +40,9 @@ for _ = 1, 20 do
 	assert(not closures.protect(function() return undefined.field end))
 end
 
+-- As libraries for C++ keep the methods of types.
+for _ = 1, 40 do pcall(closures[0]) end
+
 -- Tables in tables.
 closures.inner = { deep = closures[2] }
 mine.more = { other = closures[3] }

@@ -264,6 +264,21 @@ static void name_loaded_parts(struct look *k, const char *key,
 		each_inside(k, NULL, TABLE_LOOK, name_library_parts);
 }
 
+/* An entry of a table that the program keeps in the registry: a table, as of
+ * the members of a type. */
+static void name_member(struct look *k, const char *key, const char *group)
+{
+	if (key[0] == '\0' && is_table(k) && !was_seen(k))
+		each_inside(k, group, OTHER_LOOK, name_function);
+}
+
+/* An entry of the registry, under a key that names nothing. */
+static void name_members(struct look *k, const char *key, const char *group)
+{
+	if (key[0] == '\0' && is_table(k) && !was_seen(k))
+		each_inside(k, group, OTHER_LOOK, name_member);
+}
+
 /* ---------------------------------------------------------------- the looks */
 
 /* Is there room on L's stack for a look? Surely in a hook. LuaJIT makes it, a
@@ -301,5 +316,7 @@ void names_look(const struct lua_vm *vm, lua_State *L, names_key_fn *key_of,
 	each_entry(&k, registry, NULL, TABLE_LOOK, name_kept);
 	k.left = OTHERS_LOOK;
 	each_entry(&k, registry, NULL, LOOK, name_loaded_parts);
+	k.left = OTHERS_LOOK;
+	each_entry(&k, registry, NULL, TABLE_LOOK, name_members);
 	API(api, lua_settop)(L, top);
 }
