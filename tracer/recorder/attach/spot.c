@@ -165,15 +165,6 @@ bool spot_is_loaders(const struct spot_libc *l, uint64_t at)
 	return at - l->globals < l->globals_end - l->globals;
 }
 
-bool spot_awaits_loader(const struct remote *r, const struct spot_libc *l,
-			pid_t tid)
-{
-	struct spot c;
-
-	return read_call(r->pid, tid, &c) && c.number == SYS_futex &&
-	       spot_is_loaders(l, c.a[0]);
-}
-
 #else
 
 bool spot_find_libc(const struct remote *r, struct spot_libc *libc)

@@ -32,6 +32,3 @@ bool spot_holds_loader(const struct remote *r, const struct spot_libc *l,
 		       pid_t tid);
 /* Is that where one of them may be? */
 bool spot_is_loaders(const struct spot_libc *l, uint64_t at);
-/* Does the thread wait for one? */
-bool spot_awaits_loader(const struct remote *r, const struct spot_libc *l,
-			pid_t tid);

@@ -77,7 +77,7 @@ struct stopped {
 	struct user_regs_struct regs;
 	uint64_t mask;             /* the signals it blocks */
 	uint64_t since_us;
-	uint64_t loader_us;        /* how long it may wait for the loader */
+	uint64_t patience_us;      /* how long it may wait for the loader */
 	bool is_itself;            /* it has put back all this, or will */
 	struct iovec state;        /* all other registers */
 	uint8_t bytes[1 << 16];
@@ -324,31 +324,16 @@ static bool is_done(const struct stopped *s, uint64_t call)
 			   &done, sizeof(done)) && done != 0;
 }
 
-/* Is a call that goes on since then to be given up, if it can be? */
-static bool is_late(const struct stopped *s, const struct spot_libc *libc,
-		    uint64_t since, uint64_t leave)
+/* Wait until it stops: it is stopped when it is done, or else after a while, to
+ * see what it waits for. */
+static int next_stop(const struct stopped *s, uint64_t call)
 {
-	const uint64_t now = now_us(), us = now - since;
-
-	return (us >= s->loader_us &&
-		spot_awaits_loader(s->r, libc, s->tid)) ||
-	       (us >= CALL_US && (now >= leave ||
-				  !spot_holds_loader(s->r, libc, s->tid)));
-}
-
-/* Wait until it stops: it is stopped when it is done. If it waits for a lock,
- * and does not hold the loader's, nothing is begun yet, and the call can be
- * given up. Else it is slow, and goes on. */
-static int next_stop(const struct stopped *s, const struct spot_libc *libc,
-		     uint64_t call, uint64_t leave)
-{
-	const uint64_t since = now_us();
+	const uint64_t late = now_us() + s->patience_us;
 	bool asked = false;
 	int status;
 
 	while ((status = wait_stop(s->tid, STEP_US)) == -1) {
-		if (asked || (!is_done(s, call) &&
-			      !is_late(s, libc, since, leave)))
+		if (asked || (!is_done(s, call) && now_us() < late))
 			continue;
 		ptrace(PTRACE_INTERRUPT, s->tid, 0, 0);
 		asked = true;
@@ -361,7 +346,9 @@ static int next_stop(const struct stopped *s, const struct spot_libc *libc,
  * waited for, since others may wait for us. */
 enum outcome { DONE, FAILED, BUSY, LEFT };
 
-/* Run our code until it is done. */
+/* Run our code until it is done. If it waits for a lock, and does not hold the
+ * loader's, nothing is begun yet, and the call can be given up. Else it is
+ * slow, and goes on. */
 static enum outcome run(const struct stopped *s,
 			const struct spot_libc *libc, uint64_t call)
 {
@@ -369,7 +356,7 @@ static enum outcome run(const struct stopped *s,
 
 	for (int signal = 0;;) {
 		ptrace(PTRACE_CONT, s->tid, 0, (void *)(long)signal);
-		const int status = next_stop(s, libc, call, begun + LEAVE_US);
+		const int status = next_stop(s, call);
 		const bool done = is_done(s, call);
 
 		if (status == 0)
@@ -615,7 +602,7 @@ static const char *find_and_do(const struct remote *r,
 			  "try again, or start it with LD_PRELOAD=libweft.so";
 
 	s.r = r;
-	s.loader_us = LOADER_US;
+	s.patience_us = LOADER_US;
 	for (int ms = 0; ms < SEARCH_MS; ms += SEARCH_STEP_MS) {
 		if (try_threads(&s, libc, call, false, &why) ||
 		    try_threads(&s, libc, call, true, &why))
@@ -627,7 +614,7 @@ static const char *find_and_do(const struct remote *r,
 		if (!waits)
 			break;
 		if (ms >= SEARCH_MS / 2)
-			s.loader_us = CALL_US;
+			s.patience_us = CALL_US;
 		poll(NULL, 0, SEARCH_STEP_MS);
 	}
 	return why;
