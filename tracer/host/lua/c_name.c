@@ -16,7 +16,7 @@ struct name {
 
 enum { OWN_NAME = UINT32_MAX };
 
-enum { ASKS_MOST = 16 };
+enum { ASKS_MOST = 16, LASTS_MOST = 64 };
 
 struct entry {
 	uint64_t address;
@@ -80,9 +80,11 @@ bool lua_c_is_asked_again(uint64_t address)
 
 bool lua_c_is_asked_last(uint64_t address)
 {
+	static _Atomic uint32_t lasts;
 	const struct entry *const e = find(address);
 
-	return e && atomic_load(&e->asks) == ASKS_MOST;
+	return e && atomic_load(&e->asks) == ASKS_MOST &&
+	       atomic_fetch_add(&lasts, 1) < LASTS_MOST;
 }
 
 static bool is_text(const struct name *n, const char *text)

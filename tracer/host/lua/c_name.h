@@ -35,7 +35,8 @@ bool lua_c_is_named(uint64_t address);
 /* Is its name to be looked for again at its next call? Its library may not be
  * complete yet. So it is for the first few calls without one. */
 bool lua_c_is_asked_again(uint64_t address);
-/* Is that the last of these calls? */
+/* Is that the last of these calls? Said of the first 64 functions only: each
+ * look takes time. */
 bool lua_c_is_asked_last(uint64_t address);
 
 /* Is that its name? */

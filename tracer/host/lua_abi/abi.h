@@ -59,6 +59,11 @@ typedef uint64_t names_key_fn(const struct lua_vm *vm, lua_State *L,
 void names_look(const struct lua_vm *vm, lua_State *L, names_key_fn *key_of,
 		const struct lua_cached *called);
 
+/* Is the call with this id, which L has just begun, that of a message handler,
+ * made since an instruction of its caller failed? Lua names such a call by that
+ * instruction. Told by the message, its argument. */
+bool names_an_error(const struct weft_lua_api *api, lua_State *L, uint64_t id);
+
 /* What the C function on top of the stack is known by; 0: by nothing.
  * *is_library: it is one of LuaJIT's own. */
 uint64_t names_c_address(const struct weft_lua_api *api, lua_State *L,

@@ -10,8 +10,6 @@
 #include "tracer/host/lua_abi/abi.h"
 #include "tracer/host/lua_abi/code_names.h"
 
-#include <stdlib.h>
-
 /* ------------------------------------------------------------------- ordinals
  * Functions that begin and end on the same lines of a source are numbered by
  * their order in the text when their main function runs, before any of them. */
@@ -444,30 +442,6 @@ static struct identity read_callee(const struct coroutine *co, uint64_t id)
 	return f;
 }
 
-/* Is it a message handler, called since an instruction of its caller failed? By
- * that instruction Lua would name it. The message, which is its argument, then
- * begins with where that is (luaG_runerror). */
-static bool handles_error(const struct coroutine *co, uint64_t id)
-{
-	const struct weft_lua_api *const api = &co->vm->lib->api;
-	lua_State *const L = co->L;
-	lua_Debug d;
-	const char *text;
-	char *end;
-
-	if (!API(api, lua_getstack)(L, 0, &d) || layout_id(&d) != id ||
-	    API(api, lua_gettop)(L) < 1 ||
-	    API(api, lua_type)(L, 1) != LUA_TSTRING ||
-	    !API(api, lua_getstack)(L, 1, &d) ||
-	    !API(api, lua_getinfo)(L, "Sl", &d))
-		return false;
-	text = API(api, lua_tolstring)(L, 1, NULL);
-	const size_t n = strlen(d.short_src);
-
-	return strncmp(text, d.short_src, n) == 0 && text[n] == ':' &&
-	       strtol(text + n + 1, &end, 10) == d.currentline && *end == ':';
-}
-
 struct identity function_ask(const struct coroutine *co, uint64_t id,
 			     bool asleep)
 {
@@ -482,7 +456,7 @@ struct identity function_ask(const struct coroutine *co, uint64_t id,
 	if (!API(api, lua_getinfo)(co->L, "nS", &d))
 		return (struct identity){ .key = 0 };
 	if ((IS_JIT && luajit_has_taken_over(co, id)) ||
-	    (d.name && !asleep && handles_error(co, id)))
+	    (d.name && !asleep && names_an_error(api, co->L, id)))
 		d.name = d.namewhat = NULL;
 	name_iterator(&d);
 	if (d.what && d.what[0] == 'C')

@@ -1,9 +1,13 @@
-/* names.c - what functions are called by the tables that they are in. Tables
- * are read raw: nothing allocates, runs a metamethod or raises an error.
+/* names.c - what functions are called by the tables that they are in, and when
+ * Lua's own name for a call is none. Tables are read raw: nothing allocates,
+ * runs a metamethod or raises an error.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/c_name.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua_abi/abi.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 /* How many entries of a table are looked at, and of all tables each time. Fewer
  * of tables that are no library's: they may hold any data. */
@@ -319,4 +323,34 @@ void names_look(const struct lua_vm *vm, lua_State *L, names_key_fn *key_of,
 	k.left = OTHERS_LOOK;
 	each_entry(&k, registry, NULL, TABLE_LOOK, name_members);
 	API(api, lua_settop)(L, top);
+}
+
+/* ------------------------------------------------------------------- errors */
+
+/* Does the message begin with where this frame is? So luaG_runerror has it. */
+static bool has_place(const char *message, const lua_Debug *d)
+{
+	const size_t n = strlen(d->short_src);
+	const int saved = errno;
+	char *end;
+	bool has;
+
+	if (strncmp(message, d->short_src, n) != 0 || message[n] != ':')
+		return false;
+	has = strtol(message + n + 1, &end, 10) == d->currentline &&
+	      *end == ':';
+	errno = saved;
+	return has;
+}
+
+bool names_an_error(const struct weft_lua_api *api, lua_State *L, uint64_t id)
+{
+	lua_Debug d;
+
+	return API(api, lua_getstack)(L, 0, &d) && layout_id(&d) == id &&
+	       API(api, lua_gettop)(L) >= 1 &&
+	       API(api, lua_type)(L, 1) == LUA_TSTRING &&
+	       API(api, lua_getstack)(L, 1, &d) &&
+	       API(api, lua_getinfo)(L, "Sl", &d) &&
+	       has_place(API(api, lua_tolstring)(L, 1, NULL), &d);
 }

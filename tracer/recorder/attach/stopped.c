@@ -341,8 +341,8 @@ static int next_stop(const struct stopped *s, uint64_t call)
 	return status;
 }
 
-/* FAILED: it has ended, failed, or was given up. BUSY: it was given up, since
- * another thread held the loader's lock. LEFT: it can be neither given up nor
+/* FAILED: it has ended, failed, or was given up. BUSY: it was not begun, or given
+ * up, since another thread held the loader's lock. LEFT: it can be neither given up nor
  * waited for, since others may wait for us. */
 enum outcome { DONE, FAILED, BUSY, LEFT };
 
@@ -365,7 +365,6 @@ static enum outcome run(const struct stopped *s,
 			return DONE;
 		const uint64_t lock = is_interrupt(status) ?
 				      awaited_lock(s, libc) : 0;
-
 		const uint64_t us = now_us() - begun;
 
 		if (lock && spot_is_loaders(libc, lock))
@@ -491,10 +490,13 @@ static const char *do_call(struct stopped *s, const struct spot_libc *libc,
 	if (low == 0)
 		return "it cannot map memory for code: it has no room, or the "
 		       "system forbids it";
-	const enum outcome end = put_call(s, c, low) &&
-				 start(s, low, low + FRAME_AT - 64,
-				       (uint64_t[4]){ low + CALL_AT }) ?
-				 run(s, libc, low + CALL_AT) : FAILED;
+	enum outcome end = put_call(s, c, low) ? BUSY : FAILED;
+
+	/* That was some time ago: better not to begin than to give up. */
+	if (end == BUSY && !spot_holds_loader(s->r, libc, 0))
+		end = start(s, low, low + FRAME_AT - 64,
+			    (uint64_t[4]){ low + CALL_AT }) ?
+		      run(s, libc, low + CALL_AT) : FAILED;
 
 	s->is_itself = end == LEFT;
 	if (end == LEFT)
