@@ -341,9 +341,9 @@ static int next_stop(const struct stopped *s, uint64_t call)
 	return status;
 }
 
-/* FAILED: it has ended, failed, or was given up. BUSY: it was not begun, or given
- * up, since another thread held the loader's lock. LEFT: it can be neither given up nor
- * waited for, since others may wait for us. */
+/* FAILED: it has ended, failed, or was given up. BUSY: it was not begun, or
+ * given up, since another thread held the loader's lock. LEFT: it can be
+ * neither given up nor waited for, since others may wait for us. */
 enum outcome { DONE, FAILED, BUSY, LEFT };
 
 /* Run our code until it is done. If it waits for a lock, and does not hold the
