@@ -60,3 +60,6 @@ local late = closures[1]
 pcall(late)
 package.loaded.late = { late = late }
 for _ = 1, 59 do pcall(late) end
+
+-- Where Lua makes long strings is a userdata of its own, which 5.4 closes.
+for _ = 1, 35 do string.rep("x", 100000) end

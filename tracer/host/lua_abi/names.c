@@ -189,11 +189,12 @@ static void name_method(struct look *k, const char *key, const char *group)
 }
 
 /* An entry of the registry: the metatable of a type, under its name. What
- * begins with "_" is Lua's own. */
+ * begins with "_" is Lua's own, and no type, but for that of its buffers. */
 static void name_type(struct look *k, const char *key, const char *group)
 {
 	(void)group;
-	if (key[0] != '_' && key[0] != '\0' && is_table(k))
+	if ((key[0] != '_' || strcmp(key, "_UBOX*") == 0) && key[0] != '\0' &&
+	    is_table(k))
 		each_inside(k, key, TABLE_LOOK, name_method);
 }
 
