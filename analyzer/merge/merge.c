@@ -365,7 +365,7 @@ static void add_sampled(struct cct *t, node_id id, const struct session *from,
 	struct cct_sampled *const to = cct_sampled_of(t, id);
 
 	to->raw += ns_of(from, cct_is_net(from->cct) ? n->raw : self);
-	to->unsampled += ns_of(from, n ? n->unsampled : self);
+	to->unsampled += ns_of(from, cct_unsampled_of(from->cct, other));
 	if (!n)
 		return;
 	to->variance += nearbyint(n->variance * unit * unit / QUANTUM) *

@@ -6,18 +6,27 @@
 
 #include <assert.h>
 
+uint64_t cct_unsampled_of(const struct cct *t, node_id id)
+{
+	const uint64_t self = t->nodes[id].self;
+	const uint64_t off = t->cpu ? t->cpu[id].off : 0;
+
+	return t->sampled ? t->sampled[id].unsampled :
+	       off < self ? self - off : 0;
+}
+
 void cct_collect_samples(struct cct *t)
 {
+	struct cct_sampled *all;
+
 	if (t->sampled)
 		return;
-	t->sampled = mem_alloc(t->room * sizeof(*t->sampled));
-	for (size_t id = 1; id <= t->count; id++) {
-		const uint64_t self = t->nodes[id].self;
-		const uint64_t off = t->cpu ? t->cpu[id].off : 0;
-
-		t->sampled[id].unsampled = off < self ? self - off : 0;
-		t->sampled[id].raw = self;
+	all = mem_alloc(t->room * sizeof(*all));
+	for (node_id id = 1; id <= t->count; id++) {
+		all[id].unsampled = cct_unsampled_of(t, id);
+		all[id].raw = t->nodes[id].self;
 	}
+	t->sampled = all;
 }
 
 void cct_collect_samples_as(struct cct *t, const struct cct *other)
@@ -97,7 +106,6 @@ void cct_map_near(struct cct *t, size_t from, const node_id *map)
 		t->sample[i].near = map[t->sample[i].near];
 }
 
-/* Where the other tree has no samples, all of the time is unsampled. */
 void cct_join_samples(struct cct *t, node_id to, const struct cct *from,
 		      node_id id)
 {
@@ -105,12 +113,11 @@ void cct_join_samples(struct cct *t, node_id to, const struct cct *from,
 	struct cct_sampled *const sum = &t->sampled[to];
 	const struct cct_sample *s = NULL;
 
+	sum->unsampled += cct_unsampled_of(from, id);
 	if (!from->sampled) {
-		sum->unsampled += self;
 		sum->raw += self;
 		return;
 	}
-	sum->unsampled += from->sampled[id].unsampled;
 	sum->raw += from->is_net ? from->sampled[id].raw : self;
 	sum->variance += from->sampled[id].variance;
 	sum->own += from->sampled[id].own;

@@ -145,6 +145,29 @@ void test_cct_grafts_a_tree_onto_another(void)
 	cct_free(b);
 }
 
+/* Of a worker's tree without samples, the same time is unsampled as if another
+ * thread of its had some: what was spent on the CPU. */
+void test_cct_joins_a_tree_without_samples(void)
+{
+	for (int late = 0; late < 2; late++) {
+		struct cct *const whole = cct_new(10), *const t = cct_new(10);
+		const node_id id = cct_root(t, 0);
+
+		cct_collect_cpu(t);
+		cct_get(t, id)->self = 10;
+		cct_put_cpu(t, id, (struct cct_cpu){ .off = 7 });
+		if (late)
+			cct_collect_samples(t);
+		cct_collect_cpu(whole);
+		cct_collect_samples(whole);
+		cct_add(whole, cct_root(whole, 0), t, id);
+		CHECK_EQ(cct_sampled_of(whole, 1)->unsampled, 3);
+		CHECK_EQ(cct_sampled_of(whole, 1)->raw, 10);
+		cct_free(whole);
+		cct_free(t);
+	}
+}
+
 /* A million frames deep: nothing recurses. */
 void test_cct_may_be_deep(void)
 {
