@@ -1,12 +1,13 @@
 #!/bin/bash
-# each: pie now no-plt no-pie lua slow close
+# each: pie now no-plt no-pie lua slow starved close
 # A program that was started without weft is recorded while it runs, again and
 # again, and while a thread of it opens and closes a library: every call between
 # two marks is there, those in a library that it opened before or after, too; it
 # answers as ever; and nothing in it leads to weft afterwards.
 # lua: each of its threads has a VM of its own. slow: its library takes 0.15 s to
-# open, for which no thread waits that is stopped. close: it closes a library
-# while the library's calls are led back.
+# open, for which no thread waits that is stopped. starved: its library takes
+# 50 ms of work to open, while the thread that opens it seldom runs. close: it
+# closes a library while the library's calls are led back.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 . tests/e2e/attach.inc
@@ -15,10 +16,18 @@ times=3
 [ "${DEEP:-}" ] && times=${ATTACHES:-100}
 opens= binds=lazy
 [ "$1" = slow ] && opens='usleep(150000);'
+[ "$1" = starved ] && opens='struct sched_param p = { 0 };
+	struct timespec a, b;
+	sched_setscheduler(0, SCHED_IDLE, &p);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+	while ((b.tv_sec - a.tv_sec) * 1e9 + b.tv_nsec - a.tv_nsec < 5e7);
+	sched_setscheduler(0, SCHED_OTHER, &p);'
 [ "$1" = close ] && binds=now
 
 case $1 in
-pie | slow) flags="-fPIE -pie -Wl,-z,lazy" ;;
+pie | slow | starved) flags="-fPIE -pie -Wl,-z,lazy" ;;
 now) flags="-fPIE -pie -Wl,-z,relro,-z,now" ;;
 close) flags="-DCLOSE -rdynamic -fPIE -pie -Wl,-z,relro,-z,now" ;;
 no-plt) flags="-fPIE -pie -fno-plt" ;;
@@ -32,9 +41,11 @@ esac
 gcc -O1 -g -I. -finstrument-functions tests/prog/p_attach.c \
 	-o "$T/p_attach" $flags -lpthread -ldl || fail "the program is not built"
 for f in plug beside; do
-	printf '%s\n' "long $f(long n) { return n + 1; }" "#include <unistd.h>" \
+	printf '%s\n' "long $f(long n) { return n + 1; }" "#include <sched.h>" \
+		"#include <time.h>" "#include <unistd.h>" \
 		"__attribute__((constructor)) static void f(void) { $opens }" |
-		gcc -O1 -g -xc -fPIC -shared -finstrument-functions - \
+		gcc -O1 -g -xc -D_GNU_SOURCE -fPIC -shared \
+			-finstrument-functions - \
 			-Wl,-z,$binds -o "$T/$f.so" || fail "a library is not built"
 done
 
@@ -61,6 +72,26 @@ if [ "$1" = close ]; then
 	ask closed
 	ask off
 	await leads_nowhere || fail "words of it lead to libweft.so"
+	end
+	exit 0
+fi
+
+if [ "$1" = starved ]; then
+	chrt -f 1 true 2>"$T/err" || { echo "no right to be first"; exit 77; }
+	begin "$T/p_attach" 4 "$T/beside.so" 2000
+	for _ in $(seq $((2 * $(nproc)))); do
+		nice -n 19 sh -c 'while :; do :; done' &
+		hogs="${hogs-} $!"
+	done
+	for i in 1 2; do
+		attach
+		stood_still
+		[ "${ms%.*}" -lt 500 ] || fail "a thread stood still for $ms ms"
+		detach
+	done
+	# shellcheck disable=SC2086
+	kill $hogs
+	echo "note: a thread stood still for at most $longest ms"
 	end
 	exit 0
 fi

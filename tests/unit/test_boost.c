@@ -17,6 +17,8 @@
 
 enum { PRIORITY = 18, WAIT_MS = 10000, STEP_MS = 1 };
 
+static struct boost lent;
+
 /* The field of its /proc/PID/stat. */
 static int field(pid_t pid, int n)
 {
@@ -81,15 +83,15 @@ void test_boost_lends_our_priority_until_its_end(void)
 	const int usual = field(pid, PRIORITY);
 
 	CHECK(usual >= 0);
-	boost_begin(pid); /* we have none yet */
+	boost_begin(&lent, pid); /* we have none yet */
 	CHECK_EQ(field(pid, PRIORITY), usual);
-	boost_end();
+	boost_end(&lent);
 	take_priority();
 	for (int i = 0; i < 3; i++) {
-		boost_begin(pid);
+		boost_begin(&lent, pid);
 		CHECK(becomes(pid, true));
 		CHECK_EQ(sched_getscheduler(pid), SCHED_OTHER);
-		boost_end();
+		boost_end(&lent);
 		CHECK_EQ(field(pid, PRIORITY), usual);
 	}
 	end(pid);
@@ -100,10 +102,10 @@ void test_boost_ends_by_itself(void)
 	const pid_t pid = sleeper();
 
 	take_priority();
-	boost_begin(pid);
+	boost_begin(&lent, pid);
 	CHECK(becomes(pid, true));
 	CHECK(becomes(pid, false));
-	boost_end();
+	boost_end(&lent);
 	end(pid);
 }
 
@@ -120,7 +122,7 @@ void test_boost_ends_with_who_lends_it(void)
 		const pid_t lender = fork();
 
 		if (lender == 0) {
-			boost_begin(pid);
+			boost_begin(&lent, pid);
 			byte = (char)becomes(pid, true);
 			_exit(write(told[1], &byte, 1) == 1 && pause());
 		}
@@ -137,10 +139,10 @@ void test_boost_of_a_thread_that_ends(void)
 	for (int i = 0; i < 20; i++) {
 		const pid_t pid = sleeper();
 
-		boost_begin(pid);
+		boost_begin(&lent, pid);
 		end(pid);
-		boost_end();
-		boost_begin(pid);
-		boost_end();
+		boost_end(&lent);
+		boost_begin(&lent, pid);
+		boost_end(&lent);
 	}
 }

@@ -4,11 +4,24 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
+struct boost {
+	_Atomic uint32_t *lock;    /* NULL: nothing is lent */
+	atomic_bool ends;
+	pthread_t waiter;
+	sem_t begun;
+};
+
 /* Begin. It lasts until boost_end, for BOOST_MS at most. Without a real-time
- * priority of the caller, and before Linux 5.14, it does nothing. */
+ * priority of the caller, before Linux 5.14, and for tid 0 or less, it does
+ * nothing. */
 enum { BOOST_MS = 50 };
-void boost_begin(pid_t tid);
+void boost_begin(struct boost *, pid_t tid);
 /* End, within two milliseconds. */
-void boost_end(void);
+void boost_end(struct boost *);

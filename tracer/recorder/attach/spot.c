@@ -141,28 +141,23 @@ static bool is_thread_of(const struct remote *r, pid_t tid)
 }
 
 /* They are recursive mutexes, and no other words of its variables look so. */
-bool spot_holds_loader(const struct remote *r, const struct spot_libc *l,
-		       pid_t tid)
+pid_t spot_loader_holder(const struct remote *r, const struct spot_libc *l,
+			 pid_t tid)
 {
 	static int32_t words[(1 << 16) / 4];
 	const size_t n = (size_t)(l->globals_end - l->globals);
 
 	if (!remote_read(r, l->globals, words, n))
-		return true;
+		return -1;
 	for (size_t i = 0; (i + 10) * 4 <= n; i += 2) {
 		const struct __pthread_mutex_s *const m = (void *)&words[i];
 
 		if ((m->__lock == 1 || m->__lock == 2) && m->__count > 0 &&
 		    m->__nusers == 1 && m->__kind == PTHREAD_MUTEX_RECURSIVE &&
 		    (tid ? m->__owner == tid : is_thread_of(r, m->__owner)))
-			return true;
+			return m->__owner;
 	}
-	return false;
-}
-
-bool spot_is_loaders(const struct spot_libc *l, uint64_t at)
-{
-	return at - l->globals < l->globals_end - l->globals;
+	return 0;
 }
 
 #else

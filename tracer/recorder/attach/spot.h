@@ -27,8 +27,7 @@ struct spot {
  * malloc's lock. */
 bool spot_read(const struct remote *r, pid_t tid, const struct spot_libc *libc,
 	       struct spot *c);
-/* Does the thread, 0: any, hold a mutex of the loader? */
-bool spot_holds_loader(const struct remote *r, const struct spot_libc *l,
-		       pid_t tid);
-/* Is that where one of them may be? */
-bool spot_is_loaders(const struct spot_libc *l, uint64_t at);
+/* The thread that holds a mutex of the loader: this one, or for 0 any. 0: none
+ * does; -1: it cannot be read. */
+pid_t spot_loader_holder(const struct remote *r, const struct spot_libc *l,
+			 pid_t tid);

@@ -34,8 +34,9 @@ enum {
 	SEARCH_STEP_MS = 2,
 	INTERRUPT_US = 20000,
 	HANG_US = 5000000,         /* then it hangs in the kernel */
-	CALL_US = 1000000,         /* then it may wait for a lock */
-	LOADER_US = 1000,          /* so long for the loader's, at first */
+	LOCK_US = 1000,            /* so long a call may wait for a lock, */
+	LAST_LOCK_US = 4000,       /* and so long in the search's last half */
+	HELP_MS = 20,              /* then who holds the loader's comes first */
 	LEAVE_US = 5000000,        /* then it is left to come back by itself */
 	TAKE_OVER_NS = 200000000,  /* then it goes on without us */
 	STEP_US = 20,
@@ -58,8 +59,9 @@ enum {
 	"LD_PRELOAD=libweft.so"
 #define DIRECTION_FLAG UINT64_C(0x400)
 
-static const char loading[] =
-	"a thread of it is loading a library, and does not finish";
+static const char held[] =
+	"a thread of it holds a lock that loading a library takes, and does "
+	"not let go";
 
 static uint64_t now_us(void)
 {
@@ -77,7 +79,7 @@ struct stopped {
 	struct user_regs_struct regs;
 	uint64_t mask;             /* the signals it blocks */
 	uint64_t since_us;
-	uint64_t patience_us;      /* how long it may wait for the loader */
+	uint64_t patience_us;      /* how long it may wait for a lock */
 	bool is_itself;            /* it has put back all this, or will */
 	struct iovec state;        /* all other registers */
 	uint8_t bytes[1 << 16];
@@ -228,17 +230,17 @@ static bool get_registers(const struct stopped *s,
 	return ptrace(PTRACE_GETREGSET, s->tid, NT_PRSTATUS, &v) == 0;
 }
 
-/* The lock that it waits for, if it holds none of the loader's; 0: none. It
- * shows no more than a wait that a stop ended. */
-static uint64_t awaited_lock(const struct stopped *s,
-			     const struct spot_libc *libc)
+/* Does it wait for a lock, and hold none of the loader's? It shows no more than
+ * a wait that a stop ended. */
+static bool waits_for_lock(const struct stopped *s,
+			   const struct spot_libc *libc)
 {
 	struct user_regs_struct regs;
 
 	return get_registers(s, &regs) && regs.orig_rax == SYS_futex &&
 	       ((int64_t)regs.rax == -ERESTARTSYS ||
 		(int64_t)regs.rax == -ERESTART_RESTARTBLOCK) &&
-	       !spot_holds_loader(s->r, libc, s->tid) ? regs.rdi : 0;
+	       !spot_loader_holder(s->r, libc, s->tid);
 }
 
 /* Go on at pc with this stack, and with rbx or the first arguments as given.
@@ -341,9 +343,9 @@ static int next_stop(const struct stopped *s, uint64_t call)
 	return status;
 }
 
-/* FAILED: it has ended, failed, or was given up. BUSY: it was not begun, or
- * given up, since another thread held the loader's lock. LEFT: it can be
- * neither given up nor waited for, since others may wait for us. */
+/* FAILED: it has ended, or failed. BUSY: it was not begun, or given up, since
+ * another thread held a lock. LEFT: it can be neither given up nor waited for,
+ * since others may wait for us. */
 enum outcome { DONE, FAILED, BUSY, LEFT };
 
 /* Run our code until it is done. If it waits for a lock, and does not hold the
@@ -363,15 +365,9 @@ static enum outcome run(const struct stopped *s,
 			return FAILED;
 		if (is_interrupt(status) && done)
 			return DONE;
-		const uint64_t lock = is_interrupt(status) ?
-				      awaited_lock(s, libc) : 0;
-		const uint64_t us = now_us() - begun;
-
-		if (lock && spot_is_loaders(libc, lock))
+		if (is_interrupt(status) && waits_for_lock(s, libc))
 			return BUSY;
-		if (lock && us >= CALL_US)
-			return FAILED;
-		if (is_interrupt(status) && us >= LEAVE_US)
+		if (is_interrupt(status) && now_us() - begun >= LEAVE_US)
 			return LEFT;
 		signal = is_interrupt(status) ? 0 : WSTOPSIG(status);
 		if (!done && is_fault(signal))
@@ -493,7 +489,7 @@ static const char *do_call(struct stopped *s, const struct spot_libc *libc,
 	enum outcome end = put_call(s, c, low) ? BUSY : FAILED;
 
 	/* That was some time ago: better not to begin than to give up. */
-	if (end == BUSY && !spot_holds_loader(s->r, libc, 0))
+	if (end == BUSY && !spot_loader_holder(s->r, libc, 0))
 		end = start(s, low, low + FRAME_AT - 64,
 			    (uint64_t[4]){ low + CALL_AT }) ?
 		      run(s, libc, low + CALL_AT) : FAILED;
@@ -508,7 +504,30 @@ static const char *do_call(struct stopped *s, const struct spot_libc *libc,
 	if (!s->is_itself)
 		tidy(s, libc, c);
 	return end == DONE ? NULL :
-	       end == BUSY ? loading : "the call in it did not return";
+	       end == BUSY ? held : "the call in it did not return";
+}
+
+/* Ours, to be put back; policy -1: it comes before others anyway. */
+struct usual { int policy; struct sched_param param; };
+
+static struct usual come_first(void)
+{
+	const struct sched_param first = { .sched_priority = 1 };
+	struct usual u = { .policy = sched_getscheduler(0) };
+
+	if (u.policy != SCHED_OTHER && u.policy != SCHED_BATCH &&
+	    u.policy != SCHED_IDLE)
+		u.policy = -1;
+	sched_getparam(0, &u.param);
+	if (u.policy >= 0)
+		sched_setscheduler(0, SCHED_FIFO, &first);
+	return u;
+}
+
+static void step_back(const struct usual *u)
+{
+	if (u->policy >= 0)
+		sched_setscheduler(0, u->policy, &u->param);
 }
 
 /* While a thread stands still for us, we come before others, where we may, and
@@ -521,36 +540,29 @@ static const char *do_stopped(struct stopped *s,
 			      struct stopped_call *c, bool *stood)
 {
 	const char *why = "no thread of it could be stopped";
-	const struct sched_param first = { .sched_priority = 1 };
-	const int policy = sched_getscheduler(0);
-	const bool is_usual = policy == SCHED_OTHER || policy == SCHED_BATCH ||
-			      policy == SCHED_IDLE;
-	struct sched_param usual;
+	const struct usual usual = come_first();
+	struct boost boost;
 	sigset_t all, before;
 
-	sched_getparam(0, &usual);
-	if (is_usual)
-		sched_setscheduler(0, SCHED_FIFO, &first);
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	boost_begin(s->tid);
+	boost_begin(&boost, s->tid);
 	*stood = stop(s, at);
 	if (*stood) {
-		if (spot_holds_loader(s->r, libc, 0)) {
-			why = loading;
+		if (spot_loader_holder(s->r, libc, 0)) {
+			why = held;
 		} else {
 			why = do_call(s, libc, c);
 		}
 		put_back(s);
-		*stood = why != loading;
+		*stood = why != held;
 		const uint64_t ns = (now_us() - s->since_us) * 1000;
 
 		if (ns > c->longest_ns)
 			c->longest_ns = ns;
 	}
-	boost_end();
-	if (is_usual)
-		sched_setscheduler(0, policy, &usual);
+	boost_end(&boost);
+	step_back(&usual);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return why;
 }
@@ -584,13 +596,37 @@ static bool try_threads(struct stopped *s, const struct spot_libc *libc,
 		if (!spot_read(s->r, s->tid, libc, &c) || c.waits_anew != anew)
 			continue;
 		*why = why_not(s, &c);
-		if (!*why && spot_holds_loader(s->r, libc, 0))
-			*why = loading;
+		if (!*why && spot_loader_holder(s->r, libc, 0))
+			*why = held;
 		if (!*why)
 			*why = do_stopped(s, libc, &c, call, &stood);
 	}
 	if (threads)
 		closedir(threads);
+	return stood;
+}
+
+/* Each thread once, those that would wait anew last. */
+static bool try_all(struct stopped *s, const struct spot_libc *libc,
+		    struct stopped_call *call, const char **why)
+{
+	return try_threads(s, libc, call, false, why) ||
+	       try_threads(s, libc, call, true, why);
+}
+
+/* Likewise, with who holds the loader's lock, if anybody, before others: it may
+ * be one of many that want to run. */
+static bool help_and_try(struct stopped *s, const struct spot_libc *libc,
+			 struct stopped_call *call, const char **why)
+{
+	const struct usual usual = come_first();
+	struct boost boost;
+	bool stood;
+
+	boost_begin(&boost, spot_loader_holder(s->r, libc, 0));
+	stood = try_all(s, libc, call, why);
+	boost_end(&boost);
+	step_back(&usual);
 	return stood;
 }
 
@@ -604,10 +640,11 @@ static const char *find_and_do(const struct remote *r,
 			  "try again, or start it with LD_PRELOAD=libweft.so";
 
 	s.r = r;
-	s.patience_us = LOADER_US;
+	s.patience_us = LOCK_US;
 	for (int ms = 0; ms < SEARCH_MS; ms += SEARCH_STEP_MS) {
-		if (try_threads(&s, libc, call, false, &why) ||
-		    try_threads(&s, libc, call, true, &why))
+		if (why == held && ms >= HELP_MS ?
+		    help_and_try(&s, libc, call, &why) :
+		    try_all(&s, libc, call, &why))
 			return why;
 		if (hung)
 			return HANGS;
@@ -616,7 +653,7 @@ static const char *find_and_do(const struct remote *r,
 		if (!waits)
 			break;
 		if (ms >= SEARCH_MS / 2)
-			s.patience_us = CALL_US;
+			s.patience_us = LAST_LOCK_US;
 		poll(NULL, 0, SEARCH_STEP_MS);
 	}
 	return why;
