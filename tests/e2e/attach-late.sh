@@ -79,9 +79,11 @@ fi
 if [ "$1" = starved ]; then
 	chrt -f 1 true 2>"$T/err" || { echo "no right to be first"; exit 77; }
 	begin "$T/p_attach" 4 "$T/beside.so" 2000
+	hogs=
+	trap 'kill $hogs 2>/dev/null' EXIT
 	for _ in $(seq $((2 * $(nproc)))); do
 		nice -n 19 sh -c 'while :; do :; done' &
-		hogs="${hogs-} $!"
+		hogs="$hogs $!"
 	done
 	for i in 1 2; do
 		attach
@@ -89,8 +91,6 @@ if [ "$1" = starved ]; then
 		[ "${ms%.*}" -lt 500 ] || fail "a thread stood still for $ms ms"
 		detach
 	done
-	# shellcheck disable=SC2086
-	kill $hogs
 	echo "note: a thread stood still for at most $longest ms"
 	end
 	exit 0
