@@ -16,8 +16,13 @@ times=3
 [ "${DEEP:-}" ] && times=${ATTACHES:-100}
 opens= binds=lazy
 [ "$1" = slow ] && opens='usleep(150000);'
+cpu=$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//')
 [ "$1" = starved ] && opens='struct sched_param p = { 0 };
 	struct timespec a, b;
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET('$cpu', &one);
+	sched_setaffinity(0, sizeof(one), &one);
 	sched_setscheduler(0, SCHED_IDLE, &p);
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
 	do
@@ -79,20 +84,16 @@ fi
 if [ "$1" = starved ]; then
 	chrt -f 1 true 2>"$T/err" || { echo "no right to be first"; exit 77; }
 	begin "$T/p_attach" 4 "$T/beside.so" 2000
-	hogs=
-	trap 'kill $hogs 2>/dev/null' EXIT
-	for _ in $(seq $((2 * $(nproc)))); do
-		sh -c 'while :; do :; done' &
-		hogs="$hogs $!"
-	done
+	taskset -c "$cpu" sh -c 'while :; do :; done' &
+	rival=$!
+	trap 'kill $rival 2>/dev/null' EXIT
 	for i in 1 2 3 4; do
 		attach
 		stood_still
 		[ "${ms%.*}" -lt 500 ] || fail "a thread stood still for $ms ms"
 		detach
 	done
-	# shellcheck disable=SC2086
-	kill $hogs
+	kill $rival
 	echo "note: a thread stood still for at most $longest ms"
 	end
 	exit 0

@@ -160,6 +160,11 @@ pid_t spot_loader_holder(const struct remote *r, const struct spot_libc *l,
 	return 0;
 }
 
+bool spot_is_loaders(const struct spot_libc *l, uint64_t at)
+{
+	return at - l->globals < l->globals_end - l->globals;
+}
+
 #else
 
 bool spot_find_libc(const struct remote *r, struct spot_libc *libc)

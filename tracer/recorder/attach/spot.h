@@ -31,3 +31,5 @@ bool spot_read(const struct remote *r, pid_t tid, const struct spot_libc *libc,
  * does; -1: it cannot be read. */
 pid_t spot_loader_holder(const struct remote *r, const struct spot_libc *l,
 			 pid_t tid);
+/* Is that where one of them may be? */
+bool spot_is_loaders(const struct spot_libc *l, uint64_t at);

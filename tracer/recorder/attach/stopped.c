@@ -34,8 +34,9 @@ enum {
 	SEARCH_STEP_MS = 2,
 	INTERRUPT_US = 20000,
 	HANG_US = 5000000,         /* then it hangs in the kernel */
-	LOCK_US = 1000,            /* so long a call may wait for a lock, */
-	LAST_LOCK_US = 4000,       /* and so long in the search's last half */
+	CALL_US = 1000000,         /* then it may wait for a lock */
+	LOADER_US = 1000,          /* so long for the loader's, and */
+	LAST_LOADER_US = 4000,     /* so long in the search's last half */
 	HELP_MS = 20,              /* then who holds the loader's comes first */
 	LEAVE_US = 5000000,        /* then it is left to come back by itself */
 	TAKE_OVER_NS = 200000000,  /* then it goes on without us */
@@ -59,9 +60,8 @@ enum {
 	"LD_PRELOAD=libweft.so"
 #define DIRECTION_FLAG UINT64_C(0x400)
 
-static const char held[] =
-	"a thread of it holds a lock that loading a library takes, and does "
-	"not let go";
+static const char loading[] =
+	"a thread of it is loading a library, and does not finish";
 
 static uint64_t now_us(void)
 {
@@ -79,7 +79,7 @@ struct stopped {
 	struct user_regs_struct regs;
 	uint64_t mask;             /* the signals it blocks */
 	uint64_t since_us;
-	uint64_t patience_us;      /* how long it may wait for a lock */
+	uint64_t patience_us;      /* how long it may wait for the loader */
 	bool is_itself;            /* it has put back all this, or will */
 	struct iovec state;        /* all other registers */
 	uint8_t bytes[1 << 16];
@@ -230,17 +230,17 @@ static bool get_registers(const struct stopped *s,
 	return ptrace(PTRACE_GETREGSET, s->tid, NT_PRSTATUS, &v) == 0;
 }
 
-/* Does it wait for a lock, and hold none of the loader's? It shows no more than
- * a wait that a stop ended. */
-static bool waits_for_lock(const struct stopped *s,
-			   const struct spot_libc *libc)
+/* The lock that it waits for, if it holds none of the loader's; 0: none. It
+ * shows no more than a wait that a stop ended. */
+static uint64_t awaited_lock(const struct stopped *s,
+			     const struct spot_libc *libc)
 {
 	struct user_regs_struct regs;
 
 	return get_registers(s, &regs) && regs.orig_rax == SYS_futex &&
 	       ((int64_t)regs.rax == -ERESTARTSYS ||
 		(int64_t)regs.rax == -ERESTART_RESTARTBLOCK) &&
-	       !spot_loader_holder(s->r, libc, s->tid);
+	       !spot_loader_holder(s->r, libc, s->tid) ? regs.rdi : 0;
 }
 
 /* Go on at pc with this stack, and with rbx or the first arguments as given.
@@ -343,9 +343,9 @@ static int next_stop(const struct stopped *s, uint64_t call)
 	return status;
 }
 
-/* FAILED: it has ended, or failed. BUSY: it was not begun, or given up, since
- * another thread held a lock. LEFT: it can be neither given up nor waited for,
- * since others may wait for us. */
+/* FAILED: it has ended, failed, or was given up. BUSY: it was not begun, or
+ * given up, since another thread held the loader's lock. LEFT: it can be
+ * neither given up nor waited for, since others may wait for us. */
 enum outcome { DONE, FAILED, BUSY, LEFT };
 
 /* Run our code until it is done. If it waits for a lock, and does not hold the
@@ -365,9 +365,15 @@ static enum outcome run(const struct stopped *s,
 			return FAILED;
 		if (is_interrupt(status) && done)
 			return DONE;
-		if (is_interrupt(status) && waits_for_lock(s, libc))
+		const uint64_t lock = is_interrupt(status) ?
+				      awaited_lock(s, libc) : 0;
+		const uint64_t us = now_us() - begun;
+
+		if (lock && spot_is_loaders(libc, lock))
 			return BUSY;
-		if (is_interrupt(status) && now_us() - begun >= LEAVE_US)
+		if (lock && us >= CALL_US)
+			return FAILED;
+		if (is_interrupt(status) && us >= LEAVE_US)
 			return LEFT;
 		signal = is_interrupt(status) ? 0 : WSTOPSIG(status);
 		if (!done && is_fault(signal))
@@ -504,7 +510,7 @@ static const char *do_call(struct stopped *s, const struct spot_libc *libc,
 	if (!s->is_itself)
 		tidy(s, libc, c);
 	return end == DONE ? NULL :
-	       end == BUSY ? held : "the call in it did not return";
+	       end == BUSY ? loading : "the call in it did not return";
 }
 
 /* Ours, to be put back; policy -1: it comes before others anyway. */
@@ -550,12 +556,12 @@ static const char *do_stopped(struct stopped *s,
 	*stood = stop(s, at);
 	if (*stood) {
 		if (spot_loader_holder(s->r, libc, 0)) {
-			why = held;
+			why = loading;
 		} else {
 			why = do_call(s, libc, c);
 		}
 		put_back(s);
-		*stood = why != held;
+		*stood = why != loading;
 		const uint64_t ns = (now_us() - s->since_us) * 1000;
 
 		if (ns > c->longest_ns)
@@ -597,7 +603,7 @@ static bool try_threads(struct stopped *s, const struct spot_libc *libc,
 			continue;
 		*why = why_not(s, &c);
 		if (!*why && spot_loader_holder(s->r, libc, 0))
-			*why = held;
+			*why = loading;
 		if (!*why)
 			*why = do_stopped(s, libc, &c, call, &stood);
 	}
@@ -640,9 +646,9 @@ static const char *find_and_do(const struct remote *r,
 			  "try again, or start it with LD_PRELOAD=libweft.so";
 
 	s.r = r;
-	s.patience_us = LOCK_US;
+	s.patience_us = LOADER_US;
 	for (int ms = 0; ms < SEARCH_MS; ms += SEARCH_STEP_MS) {
-		if (why == held && ms >= HELP_MS ?
+		if (why == loading && ms >= HELP_MS ?
 		    help_and_try(&s, libc, call, &why) :
 		    try_all(&s, libc, call, &why))
 			return why;
@@ -653,7 +659,7 @@ static const char *find_and_do(const struct remote *r,
 		if (!waits)
 			break;
 		if (ms >= SEARCH_MS / 2)
-			s.patience_us = LAST_LOCK_US;
+			s.patience_us = LAST_LOADER_US;
 		poll(NULL, 0, SEARCH_STEP_MS);
 	}
 	return why;
