@@ -328,9 +328,9 @@ static bool is_done(const struct stopped *s, uint64_t call)
 
 /* Wait until it stops: it is stopped when it is done, or else after a while, to
  * see what it waits for. */
-static int next_stop(const struct stopped *s, uint64_t call)
+static int next_stop(const struct stopped *s, uint64_t call, uint64_t us)
 {
-	const uint64_t late = now_us() + s->patience_us;
+	const uint64_t late = now_us() + us;
 	bool asked = false;
 	int status;
 
@@ -350,15 +350,17 @@ enum outcome { DONE, FAILED, BUSY, LEFT };
 
 /* Run our code until it is done. If it waits for a lock, and does not hold the
  * loader's, nothing is begun yet, and the call can be given up. Else it is
- * slow, and goes on. */
+ * slow, and goes on, twice as long each time: it is stopped seldom, and so also
+ * if somebody stops us. */
 static enum outcome run(const struct stopped *s,
 			const struct spot_libc *libc, uint64_t call)
 {
 	const uint64_t begun = now_us();
+	uint64_t wait = s->patience_us;
 
-	for (int signal = 0;;) {
+	for (int signal = 0;; wait = wait < CALL_US ? 2 * wait : wait) {
 		ptrace(PTRACE_CONT, s->tid, 0, (void *)(long)signal);
-		const int status = next_stop(s, call);
+		const int status = next_stop(s, call, wait);
 		const bool done = is_done(s, call);
 
 		if (status == 0)
