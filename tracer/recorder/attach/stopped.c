@@ -623,7 +623,8 @@ static bool try_all(struct stopped *s, const struct spot_libc *libc,
 }
 
 /* Likewise, with who holds the loader's lock, if anybody, before others: it may
- * be one of many that want to run. */
+ * be one of many that want to run. We look at the threads as ever, since that
+ * takes long where there are many. */
 static bool help_and_try(struct stopped *s, const struct spot_libc *libc,
 			 struct stopped_call *call, const char **why)
 {
@@ -632,9 +633,9 @@ static bool help_and_try(struct stopped *s, const struct spot_libc *libc,
 	bool stood;
 
 	boost_begin(&boost, spot_loader_holder(s->r, libc, 0));
+	step_back(&usual);
 	stood = try_all(s, libc, call, why);
 	boost_end(&boost);
-	step_back(&usual);
 	return stood;
 }
 
