@@ -322,6 +322,32 @@ void test_merge_keeps_that_some_times_are_raw(void)
 	session_free(net);
 }
 
+/* A trace without samples lacks them while it was on the CPU, whether it comes
+ * first or last. */
+void test_merge_knows_what_has_no_samples(void)
+{
+	struct session *const raw = session_of(false, false);
+	struct session *const net = session_of(true, false);
+
+	cct_collect_cpu(raw->cct);
+	for (node_id id = 1; id <= cct_count(raw->cct); id++)
+		if (cct_get(raw->cct, id)->self == 4000)
+			cct_put_cpu(raw->cct, id,
+				    (struct cct_cpu){ .off = 1000 });
+	for (int first = 0; first < 2; first++) {
+		struct session *const sum = sum_of((struct session *[]){
+			first ? net : raw, first ? raw : net }, 2);
+		uint64_t ns = 0;
+
+		for (node_id id = 1; id <= cct_count(sum->cct); id++)
+			ns += cct_sampled_of(sum->cct, id)->unsampled;
+		CHECK_EQ(ns, 1500 + 2000); /* 2 ticks each */
+		session_free(sum);
+	}
+	session_free(raw);
+	session_free(net);
+}
+
 static struct session *sampled_of(uint32_t is_net, uint64_t samples,
 				  ticks unsampled)
 {
