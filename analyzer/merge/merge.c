@@ -355,7 +355,8 @@ static void add_lengths(struct cct *t, node_id id, const struct session *from,
  * error that matters. */
 static const double QUANTUM = 1 << 16;
 
-/* What samples tell of a node, in ns. Their places stay behind. */
+/* What samples tell of a node, in ns. Their places stay behind. The sum is of
+ * this trace alone, so both have samples. */
 static void add_sampled(struct cct *t, node_id id, const struct session *from,
 			node_id other)
 {
@@ -365,9 +366,7 @@ static void add_sampled(struct cct *t, node_id id, const struct session *from,
 	struct cct_sampled *const to = cct_sampled_of(t, id);
 
 	to->raw += ns_of(from, cct_is_net(from->cct) ? n->raw : self);
-	to->unsampled += ns_of(from, cct_unsampled_of(from->cct, other));
-	if (!n)
-		return;
+	to->unsampled += ns_of(from, n->unsampled);
 	to->variance += nearbyint(n->variance * unit * unit / QUANTUM) *
 			QUANTUM;
 	to->own += n->own;

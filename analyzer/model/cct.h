@@ -156,8 +156,6 @@ bool cct_is_net(const struct cct *);
 void cct_set_net(struct cct *, bool);
 /* NULL without samples. Valid until the tree grows. */
 struct cct_sampled *cct_sampled_of(const struct cct *, node_id);
-/* Of a tree without samples, all of self but the time off the CPU. */
-uint64_t cct_unsampled_of(const struct cct *, node_id);
 /* Collect what another tree collects, and be net if it is; or only what it does
  * of samples. */
 void cct_collect_as(struct cct *, const struct cct *other);

@@ -6,7 +6,8 @@
 
 #include <assert.h>
 
-uint64_t cct_unsampled_of(const struct cct *t, node_id id)
+/* Where there are no samples, that is all of self but the time off the CPU. */
+static uint64_t unsampled_of(const struct cct *t, node_id id)
 {
 	const uint64_t self = t->nodes[id].self;
 	const uint64_t off = t->cpu ? t->cpu[id].off : 0;
@@ -23,7 +24,7 @@ void cct_collect_samples(struct cct *t)
 		return;
 	all = mem_alloc(t->room * sizeof(*all));
 	for (node_id id = 1; id <= t->count; id++) {
-		all[id].unsampled = cct_unsampled_of(t, id);
+		all[id].unsampled = unsampled_of(t, id);
 		all[id].raw = t->nodes[id].self;
 	}
 	t->sampled = all;
@@ -113,7 +114,7 @@ void cct_join_samples(struct cct *t, node_id to, const struct cct *from,
 	struct cct_sampled *const sum = &t->sampled[to];
 	const struct cct_sample *s = NULL;
 
-	sum->unsampled += cct_unsampled_of(from, id);
+	sum->unsampled += unsampled_of(from, id);
 	if (!from->sampled) {
 		sum->raw += self;
 		return;
