@@ -16,8 +16,8 @@ times=3
 [ "${DEEP:-}" ] && times=${ATTACHES:-100}
 opens= binds=lazy
 [ "$1" = slow ] && opens='usleep(150000);'
-cpu=$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//')
-[ "$1" = starved ] && opens='struct sched_param p = { 0 };
+[ "$1" = starved ] && cpu=$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//') &&
+	opens='struct sched_param p = { 0 };
 	struct timespec a, b;
 	cpu_set_t one;
 	CPU_ZERO(&one);

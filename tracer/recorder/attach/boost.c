@@ -6,7 +6,6 @@
 #include "tracer/recorder/attach/boost.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -67,4 +66,24 @@ void boost_end(struct boost *b)
 	pthread_join(b->waiter, NULL);
 	munmap((void *)b->lock, sizeof(*b->lock));
 	b->lock = NULL;
+}
+
+struct boost_usual boost_ourselves(void)
+{
+	const struct sched_param first = { .sched_priority = 1 };
+	struct boost_usual u = { .policy = sched_getscheduler(0) };
+
+	if (u.policy != SCHED_OTHER && u.policy != SCHED_BATCH &&
+	    u.policy != SCHED_IDLE)
+		u.policy = -1;
+	sched_getparam(0, &u.param);
+	if (u.policy >= 0)
+		sched_setscheduler(0, SCHED_FIFO, &first);
+	return u;
+}
+
+void boost_back(const struct boost_usual *u)
+{
+	if (u->policy >= 0)
+		sched_setscheduler(0, u->policy, &u->param);
 }

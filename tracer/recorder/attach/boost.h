@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,3 +26,9 @@ enum { BOOST_MS = 50 };
 void boost_begin(struct boost *, pid_t tid);
 /* End, within two milliseconds. */
 void boost_end(struct boost *);
+
+/* Our own priority; policy -1: we come before others anyway. */
+struct boost_usual { int policy; struct sched_param param; };
+/* This thread comes before others, where it may, until boost_back. */
+struct boost_usual boost_ourselves(void);
+void boost_back(const struct boost_usual *);

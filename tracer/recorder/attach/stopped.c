@@ -13,7 +13,6 @@
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -515,29 +514,6 @@ static const char *do_call(struct stopped *s, const struct spot_libc *libc,
 	       end == BUSY ? loading : "the call in it did not return";
 }
 
-/* Ours, to be put back; policy -1: it comes before others anyway. */
-struct usual { int policy; struct sched_param param; };
-
-static struct usual come_first(void)
-{
-	const struct sched_param first = { .sched_priority = 1 };
-	struct usual u = { .policy = sched_getscheduler(0) };
-
-	if (u.policy != SCHED_OTHER && u.policy != SCHED_BATCH &&
-	    u.policy != SCHED_IDLE)
-		u.policy = -1;
-	sched_getparam(0, &u.param);
-	if (u.policy >= 0)
-		sched_setscheduler(0, SCHED_FIFO, &first);
-	return u;
-}
-
-static void step_back(const struct usual *u)
-{
-	if (u->policy >= 0)
-		sched_setscheduler(0, u->policy, &u->param);
-}
-
 /* While a thread stands still for us, we come before others, where we may, and
  * so does the thread: both sleep now and then. A signal to us must not leave it
  * with our registers. Returns NULL, or why it was not done; *stood: not because
@@ -548,7 +524,7 @@ static const char *do_stopped(struct stopped *s,
 			      struct stopped_call *c, bool *stood)
 {
 	const char *why = "no thread of it could be stopped";
-	const struct usual usual = come_first();
+	const struct boost_usual usual = boost_ourselves();
 	struct boost boost;
 	sigset_t all, before;
 
@@ -570,7 +546,7 @@ static const char *do_stopped(struct stopped *s,
 			c->longest_ns = ns;
 	}
 	boost_end(&boost);
-	step_back(&usual);
+	boost_back(&usual);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return why;
 }
@@ -628,12 +604,12 @@ static bool try_all(struct stopped *s, const struct spot_libc *libc,
 static bool help_and_try(struct stopped *s, const struct spot_libc *libc,
 			 struct stopped_call *call, const char **why)
 {
-	const struct usual usual = come_first();
+	const struct boost_usual usual = boost_ourselves();
 	struct boost boost;
 	bool stood;
 
 	boost_begin(&boost, spot_loader_holder(s->r, libc, 0));
-	step_back(&usual);
+	boost_back(&usual);
 	stood = try_all(s, libc, call, why);
 	boost_end(&boost);
 	return stood;
