@@ -156,6 +156,9 @@ enum cmd_exit header_need_calls(const struct load *load)
 	else if (load->is_part)
 		err_add("no recorded call matches the filters; leave some of "
 			"them out");
+	else if (completeness_each(load, NULL, NULL) > 0)
+		err_add("the trace holds no calls; something was lost, as the "
+			"lines above say");
 	else if (session_note(s, "begins") || session_note(s, "start-on"))
 		err_add("the trace holds no calls: recording was off at first; "
 			"if it was turned on, \"%s\" called no Lua function "

@@ -145,3 +145,11 @@ echo "note: $i times; a thread stood still for at most $longest ms"
 outlives_recorder
 await leads_nowhere || fail "words of it lead to libweft.so"
 end
+
+# The program is killed while it is recorded.
+begin "$T/p_attach" 4 "$T/beside.so"
+attach
+ask "round 500"
+kill -KILL "$pid"
+wait "$recorder" || fail "weft record fails when the program is killed: $?"
+right_calls 2000 "when the program is killed"

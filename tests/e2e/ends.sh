@@ -18,10 +18,25 @@ ends exit 4 1001
 ends quick 5 1000
 ends abort 134 1000
 ends segv 139 1000
+ends fault 139 1000
 ends kill 137 1000
 ends return 6 1001
 ends pthread_exit 0 1500
 grep -q 'worker ends' "$T/out" || fail "pthread_exit: the worker was cut off"
+
+# The stack ends in the midst of a call, or in weft's hook.
+(
+	ulimit -s 256
+	record "$P/p_exit" overflow
+)
+[ $? = 139 ] || fail "overflow: status"
+report
+nothing_lost
+own=$(sed -n 's/^calls \([0-9]*\) deep$/\1/p' "$T/out")
+[ "${own:-0}" -gt 1000 ] || fail "overflow: $(cat "$T/out")"
+n=$(calls deep)
+[ "$n" = "$own" ] || [ "$n" = $((own + 1)) ] ||
+	fail "overflow: $n calls of deep, not $own"
 
 # The last destructors of a thread run when its state has been given back: what
 # they call is not recorded, and counted.

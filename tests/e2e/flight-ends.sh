@@ -1,7 +1,8 @@
 #!/bin/bash
 # The flight recorder writes a snapshot when a signal ends a program that it was
 # attached to, or a fault another process of a recording, by the program's own
-# count; and none if they end well, or are told to end.
+# count; and none if they end well, or are told to end. Its own death does the
+# program no harm.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 . tests/e2e/attach.inc
@@ -60,6 +61,24 @@ for signal in 15 11; do
 	[ "$(calls step)" = "${n%% *}" ] ||
 		fail "$(calls step) calls of step; the program says: $answer"
 done
+
+# The recorder is killed: the program goes on, and can be attached again.
+begin env LD_PRELOAD="$B/lib/libweft.so" "$P/p_attach" 4
+ask off
+begin_recorder --flight-recorder 1M
+ask on
+pool=$(grep -om 1 '/dev/shm/weft-[^ ]*' "/proc/$pid/maps")
+kill -KILL "$recorder"
+wait "$recorder"
+await flock -sn "$pool" true || fail "the recorder lives"
+ask "round 500"
+[ "$answer" = "calls 2000 right" ] || fail "it says \"$answer\""
+attach
+ask "round 500"
+detach
+right_calls 2000 "after a flight recorder was killed"
+end
+
 [ -n "$unknown" ] && exit 0
 begin env LD_PRELOAD="$B/lib/libweft.so" "$P/p_attach" 1
 ask off

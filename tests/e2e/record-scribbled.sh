@@ -1,7 +1,7 @@
 #!/bin/bash
 # A program writes noise all over the pool of its recording, and to its user's
-# control sockets: it hurts its own trace alone. Another recording at that time
-# has each call, and everything ends.
+# control sockets; each second one also cuts the pool's file. It hurts its own
+# recording alone: another one at that time has each call, and everything ends.
 # time: 900
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
@@ -22,11 +22,12 @@ for seed in $(seq $seeds); do
 	2) how='--flight-recorder 4M' ;;
 	3) how='--max-size 1M --max-files 3' ;;
 	esac
+	cut=$([ $((seed / 2 % 2)) = 0 ] || echo cut)
 	# shellcheck disable=SC2086
 	record $how -- sh -c "$P/p_flood 2 & LD_PRELOAD= \"\$@\"; wait" sh \
-		"$P/p_scribble" "$seed" "$T/weft"
+		"$P/p_scribble" "$seed" "$T/weft" $cut
 	status=$?
-	[ $status = 0 ] || fail "seed $seed $how: status $status"
+	[ $status = 0 ] || fail "seed $seed $how $cut: status $status"
 	grep -qx scribbled "$T/out" || fail "seed $seed: nothing was scribbled"
 	grep -qx 'weft: lost: 0' "$T/err" && fail "seed $seed: lost: 0"
 	"$WEFT" report "$T/trace" 2>&1 | grep -qx "nothing was lost" &&

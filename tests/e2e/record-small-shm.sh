@@ -1,6 +1,8 @@
 #!/bin/bash
 # Little shared memory, as in a container: LTTng's rings and the pool shrink
-# with it; below that, LTTng is left out, loudly, and then weft says no.
+# with it; below that, LTTng is left out, loudly, and then weft says no. If it is
+# filled by others while a program is recorded, nothing is lost: what weft and
+# LTTng use of it is theirs from the beginning.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || {
@@ -41,4 +43,29 @@ report
 [ "$(calls tick)" = 100000 ] || fail "3200 KiB: $(calls tick) calls"
 with 1m && fail "1 MiB: recorded"
 grep -q 'too small' "$T/err" || fail "1 MiB: $(cat "$T/err")"
+
+# filled SECONDS: by others, so long after the pool is there.
+filled() {
+	rm -rf "$T/trace" "$T/in"
+	mkfifo "$T/in"
+	# shellcheck disable=SC2016
+	unshare -m -p -f --mount-proc --propagation private sh -c '
+	mount -t tmpfs tmpfs /run/lttng && mount -t tmpfs -o size=64m \
+		tmpfs /dev/shm || exit 99
+	"$WEFT" record -o "$T/trace" -- "$P/p_slow" 0.1 1 <"$T/in" &
+	exec 3>"$T/in"
+	until ls /dev/shm/weft-$(id -u)-* 2>"$T/ls"; do :; done
+	sleep $1
+	head -c 64M /dev/zero >/dev/shm/others
+	exec 3>&-
+	wait $!' - "$1" >"$T/out" 2>"$T/err"
+	[ $? = 9 ] || fail "filled after $1 s: status"
+	grep -q 'No space left' "$T/err" || fail "filled after $1 s: it is not"
+	report
+	same_calls
+	nothing_lost
+}
+for seconds in 0.01 0.03 0.1 0.3; do
+	filled $seconds
+done
 exit 0

@@ -14,6 +14,45 @@ void late(void);
 PLAIN void leaf(void) { __asm__ volatile(""); }
 PLAIN void late(void) { leaf(); }
 
+/* Until the stack ends, on which a handler could not say how deep that was. */
+static volatile long depth;
+long deep(long n);
+PLAIN long deep(long n)
+{
+	depth = n;
+	return deep(n + 1) + depth;
+}
+
+static void tell_depth(int signal)
+{
+	char text[32];
+	const int n = snprintf(text, sizeof(text), "calls %ld deep\n", depth);
+
+	if (n > 0 && write(1, text, (size_t)n) == n)
+		raise(signal);
+}
+
+static void overflow(void)
+{
+	static char room[65536];
+	const stack_t other = { .ss_sp = room, .ss_size = sizeof(room) };
+	const struct sigaction a = { .sa_handler = tell_depth,
+		.sa_flags = (int)(SA_ONSTACK | SA_RESETHAND) };
+
+	sigaltstack(&other, NULL);
+	sigaction(SIGSEGV, &a, NULL);
+	deep(1);
+}
+
+/* Until there is none, and the kernel kills the program for it. */
+static void take_memory(void)
+{
+	enum { SIZE = 1 << 20 };
+
+	for (char *p; (p = malloc(SIZE)) != NULL; )
+		memset(p, 1, SIZE);
+}
+
 static pthread_key_t key;
 
 /* In each of the four rounds of destructors, the last of which is too late. */
@@ -59,6 +98,12 @@ PLAIN void inner(const char *how)
 		abort();
 	if (strcmp(how, "segv") == 0)
 		raise(SIGSEGV);
+	if (strcmp(how, "fault") == 0)
+		*(volatile int *)strtoul("8", NULL, 0) = 1;
+	if (strcmp(how, "overflow") == 0)
+		overflow();
+	if (strcmp(how, "memory") == 0)
+		take_memory();
 	if (strcmp(how, "kill") == 0)
 		kill(getpid(), SIGKILL);
 	if (strcmp(how, "destructors") == 0) {

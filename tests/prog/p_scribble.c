@@ -1,6 +1,7 @@
-/* p_scribble.c - "p_scribble SEED FOLDER": writes noise all over the pool, and
- * sends noise to the control sockets in FOLDER. Most words are such as the pool
- * may hold: counts, states, process ids.
+/* p_scribble.c - "p_scribble SEED FOLDER [cut]": writes noise all over the
+ * pool, and sends noise to the control sockets in FOLDER. Most words are such
+ * as the pool may hold: counts, states, process ids. cut: in the end, two
+ * thirds of the pool's file go.
  * flags: -I.
  * SPDX-License-Identifier: MIT */
 #include "tracepoints/control.h"
@@ -84,6 +85,8 @@ int main(int argc, char **argv)
 			control_each(folder, babble, NULL);
 		sched_yield();
 	}
+	if (argc > 3 && ftruncate(fd, st.st_size / 3 / 4096 * 4096) != 0)
+		return 5;
 	puts("scribbled");
 	return 0;
 }

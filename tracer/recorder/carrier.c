@@ -53,6 +53,7 @@ uint64_t carrier_plan(struct recording *r)
 				"recording goes to spill.weft");
 		return 0;
 	}
+	r->carrier.rings = rings;
 	r->carrier.awaited = session_process_start(&r->session, &r->plan) == 0;
 	return r->carrier.awaited ? rings : 0;
 }
@@ -88,6 +89,18 @@ static bool writes_elsewhere(struct recording *r)
 	return true;
 }
 
+/* LTTng-UST would die of it: it maps files there that have no pages yet. */
+static bool is_full_now(struct recording *r)
+{
+	if (pool_folder_free() >= r->carrier.rings)
+		return false;
+	message_trouble(POOL_FOLDER " has become too full for LTTng; recording "
+			"goes to spill.weft");
+	session_process_close(&r->session, r->plan.output, 0);
+	r->session.has_opened = false;
+	return true;
+}
+
 /* The session is there: load the provider, which asks the daemon again and may
  * wait for it. All else goes on meanwhile. */
 static void *join(void *ctx)
@@ -104,7 +117,7 @@ static bool begin_to_join(struct recording *r)
 	struct carrier *const c = &r->carrier;
 	pthread_t thread;
 
-	if (writes_elsewhere(r))
+	if (writes_elsewhere(r) || is_full_now(r))
 		return false;
 	sink_set_environment();
 	c->joins = true;

@@ -11,6 +11,7 @@ struct recording;
 
 /* What has become of LTTng. All zero: it is not wanted. */
 struct carrier {
+	uint64_t rings;            /* bytes of all its rings, as planned */
 	bool awaited;              /* it may come yet */
 	bool has_begun;            /* the start notes are in the trace */
 	bool hurries;              /* the recording would be over */

@@ -49,6 +49,7 @@ void summary_copy_counts(struct recording *r)
 		.unjoined_processes = p->unjoined_processes,
 		.unrecorded = p->unrecorded,
 		.after_destructors = p->after_destructors,
+		.is_false = r->owner.is_cut,
 	};
 	registry_sum_lost(&r->registry, s->lost);
 	for (int i = 0; i < LOST_REASONS; i++) {
@@ -216,7 +217,8 @@ static uint64_t print_unrecorded(const struct recording *r)
 		message_summary("      to lose none, use a larger --pool-size, "
 				"or --on-full=wait");
 	any += print_lost(s->unjoined_processes,
-			  "processes that were not recorded: no memory, or "
+			  "processes that were not recorded: no memory (where "
+			  "RLIMIT_AS is small, use a smaller --pool-size), or "
 			  "madvise(MADV_WIPEONFORK) is refused (by a seccomp "
 			  "filter, or Linux before 4.14)");
 	snprintf(text, sizeof(text), "threads beyond the %u that can live at "
@@ -346,8 +348,7 @@ static bool knows_newer(const struct recording *r)
 static void diagnose(const struct recording *r)
 {
 	const struct diagnose_facts facts = {
-		.processes = given_out(&r->owner.pool->next_process) +
-			     (uint32_t)r->said.unjoined_processes,
+		.processes = given_out(&r->owner.pool->next_process),
 		.was_paused = r->opt.paused,
 		.awaited = atomic_load(&r->owner.pool->generation) &
 			   POOL_AWAITS ? r->opt.start_on : NULL,
@@ -363,7 +364,8 @@ static void diagnose(const struct recording *r)
 		.seen = &r->registry.seen,
 		.leaves_out = !!r->drain.selection,
 		.told = r->outlook != OUTLOOK_GOOD ||
-			r->registry.watch.reported > 0,
+			r->registry.watch.reported > 0 ||
+			r->said.unjoined_processes > 0,
 	};
 
 	if (r->drain.records + r->drain.counted == 0)

@@ -135,10 +135,25 @@ static bool fits(const struct pool *p, uint64_t size, bool attached)
 		p->verdict_slots == mapped_view.verdict_slots));
 }
 
+/* There is no room for all of it, but there may be for its head. */
+static void count_unmapped(int fd, off_t size)
+{
+	struct pool *const p = map_fd(fd, sizeof(*p), NULL);
+
+	if (!p)
+		return;
+	if (pool_valid(p, (uint64_t)size))
+		atomic_fetch_add(&p->unjoined_processes, 1);
+	munmap(p, sizeof(*p));
+}
+
 /* The pool is looked at before it takes a place. */
 static struct pool *map_checked(int fd, off_t size, bool attached)
 {
 	struct pool *const p = map_fd(fd, size, NULL);
+
+	if (!p && size >= (off_t)sizeof(*p))
+		count_unmapped(fd, size);
 	struct range *const r = p && fits(p, (uint64_t)size, attached) ?
 				free_range() : NULL;
 

@@ -361,6 +361,34 @@ static int give_pages(struct pool_owner *o, const void *start, size_t bytes)
 			       (off_t)whole) == 0 ? 0 : -1;
 }
 
+static struct pool_owner *guarded;
+
+/* Any recorded process can cut the file. What is gone is all zeros from then
+ * on, which is no worse than what else it can write there. */
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+	const uintptr_t at = (uintptr_t)info->si_addr & ~(uintptr_t)(PAGE - 1);
+	const int saved = errno;
+
+	(void)context;
+	if (at - (uintptr_t)guarded->pool < guarded->size &&
+	    mmap((void *)at, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE |
+		 MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+		atomic_store(&guarded->is_cut, true);
+	else
+		signal(number, SIG_DFL);
+	errno = saved;
+}
+
+static void guard(struct pool_owner *o)
+{
+	const struct sigaction a = { .sa_sigaction = on_bus_error,
+				     .sa_flags = SA_SIGINFO };
+
+	guarded = o;
+	sigaction(SIGBUS, &a, NULL);
+}
+
 /* The part before the buffers gets its pages here, the buffers get theirs in
  * pool_owner_populate. */
 static int map_file(struct pool_owner *o, const struct pool *shape)
@@ -377,6 +405,7 @@ static int map_file(struct pool_owner *o, const struct pool *shape)
 		       o->fd, 0);
 	if (o->pool == MAP_FAILED)
 		return -1;
+	guard(o);
 	/* A process that maps the pool is taken for a recorded one. */
 	madvise(o->pool, o->size, MADV_DONTFORK);
 	if (give_pages(o, o->pool, shape->small_offset) != 0) {

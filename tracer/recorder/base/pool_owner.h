@@ -20,7 +20,8 @@ struct pool_wish {
 	bool attached;             /* programs join that run already */
 };
 
-/* All but the contents of the mapping is fixed once the pool is made. */
+/* All but the contents of the mapping, and is_cut, is fixed once the pool is
+ * made. */
 struct pool_owner {
 	struct pool *pool;
 	struct pool_process *processes;
@@ -37,6 +38,7 @@ struct pool_owner {
 	dev_t device;
 	ino_t inode;
 	char path[64];
+	_Atomic bool is_cut;       /* a program has taken pages of the file */
 };
 
 /* Remove this user's pools whose recorder died without doing so; the newest one

@@ -134,7 +134,8 @@ void diagnose_unrecorded(uint32_t pid, const char *program, bool runs)
 			"environment (if by env -i or sudo, start weft record "
 			"from it, as in  sudo weft record -- ... ), or it can "
 			"reach the pool neither by descriptor nor by path "
-			"(because of chroot or another user)" OTHER_VERSION);
+			"(because of chroot or another user), or has no room "
+			"for it (ulimit -v)" OTHER_VERSION);
 }
 
 /* ---- native calls ---- */
