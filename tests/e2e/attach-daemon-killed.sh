@@ -36,6 +36,6 @@ both() {
 begin env LD_PRELOAD="$B/lib/libweft.so" "$P/p_attach" 4
 ask off
 killed daemon
-killed consumers
 killed both
+killed consumers # the daemon has none any more
 end

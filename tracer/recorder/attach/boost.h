@@ -27,6 +27,13 @@ void boost_begin(struct boost *, pid_t tid);
 /* End, within two milliseconds. */
 void boost_end(struct boost *);
 
+/* If thread tid of process pid waits in the kernel where no signal wakes it, it
+ * does so most likely for the map of the process' memory. Another thread has
+ * that, and is not let run: we may have taken its processor ourselves. So each
+ * thread of it that wants to run is lent our priority for 0.3 ms, one after the
+ * other, until tid waits no longer. As boost_begin, it may do nothing. */
+void boost_others(pid_t pid, pid_t tid);
+
 /* Our own priority; policy -1: we come before others anyway. */
 struct boost_usual { int policy; struct sched_param param; };
 /* This thread comes before others, where it may, until boost_back. */

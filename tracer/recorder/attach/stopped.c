@@ -40,6 +40,7 @@ enum {
 	LEAVE_US = 5000000,        /* then it is left to come back by itself */
 	TAKE_OVER_NS = 200000000,  /* then it goes on without us */
 	STEP_US = 20,
+	HELP_US = 300,
 	SCRATCH = 512 << 10,
 	RED_ZONE = 128,
 	/* The kernel's own, for a call that was stopped */
@@ -88,21 +89,21 @@ struct stopped {
  * has ended. */
 static int wait_stop(pid_t tid, uint64_t us)
 {
-	const uint64_t end = now_us() + us;
+	const uint64_t begun = now_us();
 	int status;
 
 	for (;;) {
 		const pid_t p = waitpid(tid, &status, __WALL | WNOHANG);
+		const uint64_t waited = now_us() - begun;
 
 		if (p == tid)
 			return WIFSTOPPED(status) ? status : 0;
 		if (p < 0 && errno != EINTR)
 			return 0;
-		if (now_us() >= end)
+		if (waited >= us)
 			return -1;
-		const struct timespec step = { 0, STEP_US * 1000 };
-
-		nanosleep(&step, NULL);
+		/* With each look, we take the processor from somebody. */
+		usleep((useconds_t)(STEP_US + waited / 4));
 	}
 }
 
@@ -282,10 +283,9 @@ static bool to_system_call(const struct stopped *s)
 
 	do {
 		ptrace(PTRACE_SYSCALL, s->tid, 0, (void *)(long)signal);
-		while (waitpid(s->tid, &status, __WALL) < 0)
-			if (errno != EINTR)
-				return false;
-		if (!WIFSTOPPED(status))
+		while ((status = wait_stop(s->tid, HELP_US)) == -1)
+			boost_others(s->r->pid, s->tid);
+		if (status == 0)
 			return false;
 		signal = is_interrupt(status) ? 0 : WSTOPSIG(status);
 	} while (signal != (SIGTRAP | 0x80) && !is_fault(signal));
@@ -329,12 +329,16 @@ static bool is_done(const struct stopped *s, uint64_t call)
  * see what it waits for. */
 static int next_stop(const struct stopped *s, uint64_t call, uint64_t us)
 {
-	const uint64_t late = now_us() + us;
+	const uint64_t begun = now_us();
+	uint64_t waited = 0;
 	bool asked = false;
 	int status;
 
-	while ((status = wait_stop(s->tid, STEP_US)) == -1) {
-		if (asked || (!is_done(s, call) && now_us() < late))
+	for (; (status = wait_stop(s->tid, STEP_US + waited / 4)) == -1;
+	     waited = now_us() - begun) {
+		if (waited >= HELP_US)
+			boost_others(s->r->pid, s->tid);
+		if (asked || (!is_done(s, call) && waited < us))
 			continue;
 		ptrace(PTRACE_INTERRUPT, s->tid, 0, 0);
 		asked = true;
