@@ -20,29 +20,67 @@
 #define FUTEX_LOCK_PI2 13
 #endif
 
-enum { STEP_NS = 1000000, TURN_NS = 300000, TURNS = 64 };
+enum { STEP_NS = 300000, STEPS = BOOST_MS * 1000000 / STEP_NS };
 
-/* So much later than *t, which it is set to. Negative: it was not waited. */
-static int wait_until(_Atomic uint32_t *lock, struct timespec *t, long ns)
+/* Negative: it was not waited. */
+static int lend(_Atomic uint32_t *lock, pid_t tid)
 {
-	t->tv_nsec += ns;
-	t->tv_sec += t->tv_nsec / 1000000000;
-	t->tv_nsec %= 1000000000;
-	return syscall(SYS_futex, lock, FUTEX_LOCK_PI2, 0, t, NULL, 0) == 0 ||
+	struct timespec t;
+
+	atomic_store(lock, (uint32_t)tid);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_nsec += STEP_NS;
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return syscall(SYS_futex, lock, FUTEX_LOCK_PI2, 0, &t, NULL, 0) == 0 ||
 	       errno != ETIMEDOUT ? -1 : 0;
+}
+
+static bool is_held_up(const struct boost *b)
+{
+	return remote_state(b->pid, b->tid) == 'D' ||
+	       remote_state(getpid(), b->by) == 'D';
+}
+
+/* The next one that wants to run; 0: it was the last one. */
+static pid_t next_other(const struct boost *b, DIR *threads)
+{
+	const struct dirent *e;
+
+	while (threads && (e = readdir(threads))) {
+		const pid_t tid = atoi(e->d_name);
+
+		if (tid > 0 && tid != b->tid &&
+		    remote_state(b->pid, tid) == 'R')
+			return tid;
+	}
+	if (threads)
+		rewinddir(threads);
+	return 0;
 }
 
 /* The wait can only end by itself: so it is many short ones. */
 static void *wait_for_lock(void *arg)
 {
 	struct boost *const b = arg;
-	struct timespec t;
+	DIR *threads = NULL;
+	char path[64];
 
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)b->pid);
 	sem_post(&b->begun);
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	for (int ms = 0; ms < BOOST_MS && !atomic_load(&b->ends); ms++)
-		if (wait_until(b->lock, &t, STEP_NS) != 0)
+	for (int i = 0; i < STEPS && !atomic_load(&b->ends); i++) {
+		const bool held_up = i > 0 && is_held_up(b);
+		pid_t other = 0;
+
+		if (held_up && !threads)
+			threads = opendir(path);
+		if (held_up)
+			other = next_other(b, threads);
+		if (lend(b->lock, other ? other : b->tid) != 0 && !other)
 			break;
+	}
+	if (threads)
+		closedir(threads);
 	return NULL;
 }
 
@@ -58,21 +96,18 @@ static _Atomic uint32_t *make_lock(void)
 	return m == MAP_FAILED ? NULL : m;
 }
 
-static void end_lock(_Atomic uint32_t *lock)
-{
-	munmap((void *)lock, sizeof(*lock));
-}
-
-void boost_begin(struct boost *b, pid_t tid)
+void boost_begin(struct boost *b, pid_t pid, pid_t tid)
 {
 	b->lock = tid > 0 ? make_lock() : NULL;
 	if (!b->lock)
 		return;
-	atomic_store(b->lock, (uint32_t)tid);
+	b->pid = pid;
+	b->tid = tid;
+	b->by = (pid_t)syscall(SYS_gettid);
 	atomic_store(&b->ends, false);
 	sem_init(&b->begun, 0, 0);
 	if (pthread_create(&b->waiter, NULL, wait_for_lock, b) != 0) {
-		end_lock(b->lock);
+		munmap((void *)b->lock, sizeof(*b->lock));
 		b->lock = NULL;
 	}
 	while (b->lock && sem_wait(&b->begun) != 0)
@@ -85,38 +120,8 @@ void boost_end(struct boost *b)
 		return;
 	atomic_store(&b->ends, true);
 	pthread_join(b->waiter, NULL);
-	end_lock(b->lock);
+	munmap((void *)b->lock, sizeof(*b->lock));
 	b->lock = NULL;
-}
-
-/* It comes first while we wait for it. */
-void boost_others(pid_t pid, pid_t tid)
-{
-	_Atomic uint32_t *const lock =
-		remote_state(pid, tid) == 'D' ? make_lock() : NULL;
-	const struct dirent *e;
-	char path[64];
-	int turns = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	DIR *const threads = lock ? opendir(path) : NULL;
-
-	while (threads && turns < TURNS && (e = readdir(threads)) &&
-	       remote_state(pid, tid) == 'D') {
-		const pid_t other = atoi(e->d_name);
-		struct timespec t;
-
-		if (other <= 0 || remote_state(pid, other) != 'R')
-			continue;
-		atomic_store(lock, (uint32_t)other);
-		clock_gettime(CLOCK_MONOTONIC, &t);
-		wait_until(lock, &t, TURN_NS);
-		turns++;
-	}
-	if (threads)
-		closedir(threads);
-	if (lock)
-		end_lock(lock);
 }
 
 struct boost_usual boost_ourselves(void)

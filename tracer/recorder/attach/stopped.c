@@ -40,7 +40,6 @@ enum {
 	LEAVE_US = 5000000,        /* then it is left to come back by itself */
 	TAKE_OVER_NS = 200000000,  /* then it goes on without us */
 	STEP_US = 20,
-	HELP_US = 300,
 	SCRATCH = 512 << 10,
 	RED_ZONE = 128,
 	/* The kernel's own, for a call that was stopped */
@@ -283,9 +282,10 @@ static bool to_system_call(const struct stopped *s)
 
 	do {
 		ptrace(PTRACE_SYSCALL, s->tid, 0, (void *)(long)signal);
-		while ((status = wait_stop(s->tid, HELP_US)) == -1)
-			boost_others(s->r->pid, s->tid);
-		if (status == 0)
+		while (waitpid(s->tid, &status, __WALL) < 0)
+			if (errno != EINTR)
+				return false;
+		if (!WIFSTOPPED(status))
 			return false;
 		signal = is_interrupt(status) ? 0 : WSTOPSIG(status);
 	} while (signal != (SIGTRAP | 0x80) && !is_fault(signal));
@@ -336,8 +336,6 @@ static int next_stop(const struct stopped *s, uint64_t call, uint64_t us)
 
 	for (; (status = wait_stop(s->tid, STEP_US + waited / 4)) == -1;
 	     waited = now_us() - begun) {
-		if (waited >= HELP_US)
-			boost_others(s->r->pid, s->tid);
 		if (asked || (!is_done(s, call) && waited < us))
 			continue;
 		ptrace(PTRACE_INTERRUPT, s->tid, 0, 0);
@@ -534,7 +532,7 @@ static const char *do_stopped(struct stopped *s,
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	boost_begin(&boost, s->tid);
+	boost_begin(&boost, s->r->pid, s->tid);
 	*stood = stop(s, at);
 	if (*stood) {
 		if (spot_loader_holder(s->r, libc, 0)) {
@@ -612,7 +610,7 @@ static bool help_and_try(struct stopped *s, const struct spot_libc *libc,
 	struct boost boost;
 	bool stood;
 
-	boost_begin(&boost, spot_loader_holder(s->r, libc, 0));
+	boost_begin(&boost, s->r->pid, spot_loader_holder(s->r, libc, 0));
 	boost_back(&usual);
 	stood = try_all(s, libc, call, why);
 	boost_end(&boost);
