@@ -1,10 +1,9 @@
 /* test_boost.c - a thread of another process has our priority for a moment: not
  * after the end, not for long, and not when who lent it was killed. What is its
- * own stays as it is. Likewise the threads that hold another one up.
+ * own stays as it is.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tracer/recorder/attach/boost.h"
-#include "tracer/recorder/attach/remote.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -12,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,12 +83,12 @@ void test_boost_lends_our_priority_until_its_end(void)
 	const int usual = field(pid, PRIORITY);
 
 	CHECK(usual >= 0);
-	boost_begin(&lent, pid, pid); /* we have none yet */
+	boost_begin(&lent, pid); /* we have none yet */
 	CHECK_EQ(field(pid, PRIORITY), usual);
 	boost_end(&lent);
 	take_priority();
 	for (int i = 0; i < 3; i++) {
-		boost_begin(&lent, pid, pid);
+		boost_begin(&lent, pid);
 		CHECK(becomes(pid, true));
 		CHECK_EQ(sched_getscheduler(pid), SCHED_OTHER);
 		boost_end(&lent);
@@ -104,7 +102,7 @@ void test_boost_ends_by_itself(void)
 	const pid_t pid = sleeper();
 
 	take_priority();
-	boost_begin(&lent, pid, pid);
+	boost_begin(&lent, pid);
 	CHECK(becomes(pid, true));
 	CHECK(becomes(pid, false));
 	boost_end(&lent);
@@ -124,7 +122,7 @@ void test_boost_ends_with_who_lends_it(void)
 		const pid_t lender = fork();
 
 		if (lender == 0) {
-			boost_begin(&lent, pid, pid);
+			boost_begin(&lent, pid);
 			byte = (char)becomes(pid, true);
 			_exit(write(told[1], &byte, 1) == 1 && pause());
 		}
@@ -141,72 +139,10 @@ void test_boost_of_a_thread_that_ends(void)
 	for (int i = 0; i < 20; i++) {
 		const pid_t pid = sleeper();
 
-		boost_begin(&lent, pid, pid);
+		boost_begin(&lent, pid);
 		end(pid);
 		boost_end(&lent);
-		boost_begin(&lent, pid, pid);
+		boost_begin(&lent, pid);
 		boost_end(&lent);
-	}
-}
-
-/* Of a process with two threads: what its busy one has seen of itself. */
-static struct { _Atomic pid_t busy; atomic_int first; } *shared;
-
-static void *look_at_itself(void *arg)
-{
-	atomic_store(&shared->busy, gettid());
-	for (;;)
-		if (field(gettid(), PRIORITY) < 0)
-			atomic_fetch_add(&shared->first, 1);
-	return arg;
-}
-
-/* Its other one waits for a child (vfork), which no signal ends; or sleeps. */
-static pid_t busy_process(bool waits)
-{
-	const struct sched_param usual = { 0 };
-	const pid_t pid = fork();
-	pthread_t thread;
-
-	if (pid != 0)
-		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	sched_setscheduler(0, SCHED_OTHER, &usual);
-	if (pthread_create(&thread, NULL, look_at_itself, NULL) != 0)
-		_exit(1);
-	if (waits && vfork() == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
-	for (;;)
-		pause();
-}
-
-void test_boost_of_who_holds_up_a_thread_in_the_kernel(void)
-{
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	REQUIRE(shared != MAP_FAILED);
-	take_priority();
-	for (int waits = 0; waits < 2; waits++) {
-		const pid_t pid = busy_process(waits);
-		const char state = waits ? 'D' : 'S';
-
-		for (int ms = 0; ms < WAIT_MS &&
-		     (remote_state(pid, pid) != state ||
-		      !atomic_load(&shared->busy)); ms++)
-			poll(NULL, 0, STEP_MS);
-		CHECK_EQ(remote_state(pid, pid), state);
-		for (int i = 0; i < 10; i++) {
-			boost_begin(&lent, pid, pid);
-			poll(NULL, 0, 5);
-			boost_end(&lent);
-		}
-		CHECK_EQ(atomic_load(&shared->first) > 0, waits);
-		CHECK(field(shared->busy, PRIORITY) >= 0);
-		CHECK_EQ(sched_getscheduler(shared->busy), SCHED_OTHER);
-		atomic_store(&shared->busy, 0);
-		end(pid);
 	}
 }

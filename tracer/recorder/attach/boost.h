@@ -13,24 +13,18 @@
 #include <sys/types.h>
 
 struct boost {
-	pid_t pid, tid, by;        /* to whom, and from which thread of ours */
 	_Atomic uint32_t *lock;    /* NULL: nothing is lent */
 	atomic_bool ends;
 	pthread_t waiter;
 	sem_t begun;
 };
 
-/* Begin, with thread tid of process pid. It lasts until boost_end, for BOOST_MS
- * at most. Without a real-time priority of the caller, before Linux 5.14, and
- * for tid 0 or less, it does nothing.
- * If that thread waits in the kernel where no signal wakes it, or the caller
- * does, then most likely for the map of the process' memory. Another thread has
- * that, and is not let run: the caller may have taken its processor itself. So
- * each thread of the process that wants to run comes first for a moment, one
- * after the other, until the wait is over. */
+/* Begin. It lasts until boost_end, for BOOST_MS at most. Without a real-time
+ * priority of the caller, before Linux 5.14, and for tid 0 or less, it does
+ * nothing. */
 enum { BOOST_MS = 50 };
-void boost_begin(struct boost *, pid_t pid, pid_t tid);
-/* End, within a millisecond. */
+void boost_begin(struct boost *, pid_t tid);
+/* End, within two milliseconds. */
 void boost_end(struct boost *);
 
 /* Our own priority; policy -1: we come before others anyway. */

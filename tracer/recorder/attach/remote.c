@@ -3,7 +3,6 @@
  * another one by now.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/attach/remote.h"
-#include "tracer/recorder/base/first_line.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -80,18 +79,6 @@ long remote_status(pid_t pid, const char *key)
 
 	return remote_status_line(pid, key, line, sizeof(line)) ?
 	       strtol(line + strlen(key), NULL, 10) : -1;
-}
-
-char remote_state(pid_t pid, pid_t tid)
-{
-	char line[128];
-
-	first_line(line, sizeof(line), "/proc/%d/task/%d/stat", (int)pid,
-		   (int)tid);
-	/* The name in front may contain anything. */
-	const char *const end = strrchr(line, ')');
-
-	return end && end[1] == ' ' ? end[2] : '\0';
 }
 
 /* ---- modules ---- */

@@ -56,6 +56,3 @@ uint64_t remote_object(const struct remote *r, const struct remote_module *m,
 bool remote_status_line(pid_t pid, const char *key, char *line, size_t room);
 /* Its value; negative: there is none. */
 long remote_status(pid_t pid, const char *key);
-/* How thread tid of the process is: 'R' (runs or wants to), 'S', 'D' or as else
- * proc(5) has it; 0: it has ended. */
-char remote_state(pid_t pid, pid_t tid);

@@ -53,6 +53,19 @@ static bool read_call(pid_t pid, pid_t tid, struct spot *c)
 		      &c->a[4], &c->a[5], &c->sp, &c->pc) == 9;
 }
 
+/* Not where only the call's own end wakes it: nor would a stop. */
+static bool is_wakeable(pid_t pid, pid_t tid)
+{
+	char line[128];
+
+	first_line(line, sizeof(line), "/proc/%d/task/%d/stat", (int)pid,
+		   (int)tid);
+	/* The name in front may contain anything. */
+	const char *const end = strrchr(line, ')');
+
+	return end && strncmp(end, ") S", 3) == 0;
+}
+
 /* Can it be begun again as if it had not been stopped? A call that has written
  * or read a part would return that part. libc's malloc makes none of them, but
  * for the wait for a lock: with that value, a mutex. With a limit, libweft.so
@@ -112,7 +125,7 @@ bool spot_read(const struct remote *r, pid_t tid, const struct spot_libc *libc,
 	       struct spot *c)
 {
 	if (tid <= 0 || !read_call(r->pid, tid, c) || !can_begin_again(c) ||
-	    remote_state(r->pid, tid) != 'S' ||
+	    !is_wakeable(r->pid, tid) ||
 	    is_in_handler(r, c->sp, libc->restorer))
 		return false;
 	c->waits_anew = waits_anew(c);

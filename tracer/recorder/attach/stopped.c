@@ -88,21 +88,21 @@ struct stopped {
  * has ended. */
 static int wait_stop(pid_t tid, uint64_t us)
 {
-	const uint64_t begun = now_us();
+	const uint64_t end = now_us() + us;
 	int status;
 
 	for (;;) {
 		const pid_t p = waitpid(tid, &status, __WALL | WNOHANG);
-		const uint64_t waited = now_us() - begun;
 
 		if (p == tid)
 			return WIFSTOPPED(status) ? status : 0;
 		if (p < 0 && errno != EINTR)
 			return 0;
-		if (waited >= us)
+		if (now_us() >= end)
 			return -1;
-		/* With each look, we take the processor from somebody. */
-		usleep((useconds_t)(STEP_US + waited / 4));
+		const struct timespec step = { 0, STEP_US * 1000 };
+
+		nanosleep(&step, NULL);
 	}
 }
 
@@ -329,14 +329,12 @@ static bool is_done(const struct stopped *s, uint64_t call)
  * see what it waits for. */
 static int next_stop(const struct stopped *s, uint64_t call, uint64_t us)
 {
-	const uint64_t begun = now_us();
-	uint64_t waited = 0;
+	const uint64_t late = now_us() + us;
 	bool asked = false;
 	int status;
 
-	for (; (status = wait_stop(s->tid, STEP_US + waited / 4)) == -1;
-	     waited = now_us() - begun) {
-		if (asked || (!is_done(s, call) && waited < us))
+	while ((status = wait_stop(s->tid, STEP_US)) == -1) {
+		if (asked || (!is_done(s, call) && now_us() < late))
 			continue;
 		ptrace(PTRACE_INTERRUPT, s->tid, 0, 0);
 		asked = true;
@@ -532,7 +530,7 @@ static const char *do_stopped(struct stopped *s,
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	boost_begin(&boost, s->r->pid, s->tid);
+	boost_begin(&boost, s->tid);
 	*stood = stop(s, at);
 	if (*stood) {
 		if (spot_loader_holder(s->r, libc, 0)) {
@@ -610,7 +608,7 @@ static bool help_and_try(struct stopped *s, const struct spot_libc *libc,
 	struct boost boost;
 	bool stood;
 
-	boost_begin(&boost, s->r->pid, spot_loader_holder(s->r, libc, 0));
+	boost_begin(&boost, spot_loader_holder(s->r, libc, 0));
 	boost_back(&usual);
 	stood = try_all(s, libc, call, why);
 	boost_end(&boost);
