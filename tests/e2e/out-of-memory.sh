@@ -16,6 +16,9 @@ done
 	exit 77
 }
 trap 'clean_up; await rmdir "$group" 2>/dev/null' EXIT
+# Swap would make it slow.
+echo $limit 2>/dev/null >"$group/memory.memsw.limit_in_bytes"
+echo 0 2>/dev/null >"$group/memory.swap.max"
 
 (
 	echo "$BASHPID" >"$group/cgroup.procs" || exit 99
