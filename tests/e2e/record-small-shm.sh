@@ -1,8 +1,8 @@
 #!/bin/bash
 # Little shared memory, as in a container: LTTng's rings and the pool shrink
-# with it; below that, LTTng is left out, loudly, and then weft says no. If it is
-# filled by others while a program is recorded, nothing is lost: what weft and
-# LTTng use of it is theirs from the beginning.
+# with it; below that, LTTng is left out, loudly, and then weft says no. If others
+# fill it while a program is recorded, nothing is lost: the pool has its memory
+# from the beginning, and LTTng is left out if it was not ready yet.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || {
