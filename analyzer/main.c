@@ -105,7 +105,8 @@ int main(int argc, char **argv)
 	 * passes over as it does a command's. */
 	status = argc > 1 ? cmd_run(cmd, argc - 1, argv + 1) :
 		 cmd_run(cmd, argc, argv);
-	pager_end();
+	if (pager_end() != 0 && status == CMD_OK)
+		status = CMD_UNREADABLE;
 	if (status != CMD_OK)
 		err_print(stderr, cmd->name);
 	if (status == CMD_USAGE)

@@ -62,21 +62,19 @@ static void print_sentence(void *key, const char *sentence)
 	print_line(key, sentence);
 }
 
-/* Is the recorder's note of this key printed elsewhere, in other words? The
- * words below are beginnings of keys: "lost." stands for all counts of lost
- * records, and "end" also for keys that begin so. */
+/* Is the recorder's note of this key printed elsewhere, in other words? "label"
+ * comes once more, taken apart, as "label.KEY". */
 static bool is_told(const char *key)
 {
-	static const char *const begins[] = {
-		"lost.", "complete", "trouble", "end", "start", "threads",
-		"processes", "vms", "coroutines", "records", "chunks", "clock"
+	static const char *const told[] = {
+		"complete", "trouble", "end", "start", "threads", "processes",
+		"vms", "coroutines", "records", "chunks", "clock", "label"
 	};
 
-	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
-		if (strncmp(key, begins[i], strlen(begins[i])) == 0)
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+		if (strcmp(key, told[i]) == 0)
 			return true;
-	/* "label" comes once more, taken apart, as "label.KEY". */
-	return strcmp(key, "label") == 0;
+	return strncmp(key, "lost.", strlen("lost.")) == 0;
 }
 
 /* What the recorder noted: the command, the machine, labels. Keys are not known

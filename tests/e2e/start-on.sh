@@ -36,6 +36,8 @@ has before 0 go 2 step 20 after 501
 "$WEFT" callers --csv go "$T/trace" 2>/dev/null | grep -q outer ||
 	fail "outer did not call it"
 
+"$WEFT" info "$T/trace" | grep -qx 'start-on *g?' || fail "weft info: for what"
+
 # In a library that is opened later.
 record --start-on in_b -- "$P/p_reopen" "$P/p_plugin_a" "$P/p_plugin_b"
 report

@@ -50,7 +50,8 @@ int cmd_none(const char *name)
  * a failure already stays: its cause is in the chain. */
 static enum cmd_exit finish(enum cmd_exit status)
 {
-	if ((fflush(stdout) != 0 || ferror(stdout)) && status == CMD_OK) {
+	if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_is_left() &&
+	    status == CMD_OK) {
 		err_add("cannot write the output: %s", strerror(errno));
 		return CMD_UNREADABLE;
 	}

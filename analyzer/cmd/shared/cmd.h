@@ -80,5 +80,9 @@ enum cmd_exit cmd_run(const struct cmd *, int argc, char **argv);
  * the screen at once. None if that is empty or "cat". Tables keep the width of
  * the terminal. */
 void pager_start(const struct cmd *);
-/* Flush stdout and wait until the pager ends, if there is one. */
-void pager_end(void);
+/* Was the pager left before the command ended? What it still prints is then
+ * lost, which is no failure. */
+bool pager_is_left(void);
+/* Flush stdout and wait until the pager ends, if there is one. Negative: it
+ * could not be run. */
+int pager_end(void);

@@ -2,9 +2,11 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/shared/cmd.h"
 
+#include "analyzer/base/err.h"
 #include "analyzer/out/out_table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,18 +15,23 @@
 #include <unistd.h>
 
 static pid_t pager, self;
+static volatile sig_atomic_t is_left;
 
-/* Commands whose output on stdout is a file, a picture, or a few lines. */
-static bool is_paged(const struct cmd *cmd)
+static bool is_one_of(const struct cmd *cmd, const char *const *names)
 {
-	static const char *const other[] = { "plot", "html", "export",
-					     "top", "validate", "help" };
-
-	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++)
-		if (strcmp(cmd->name, other[i]) == 0)
-			return false;
-	return true;
+	while (*names && strcmp(cmd->name, *names) != 0)
+		names++;
+	return *names != NULL;
 }
+
+/* Commands whose output on stdout is a file, a picture, or a few lines, and
+ * those that do more than to print. */
+static const char *const unpaged[] = { "plot", "html", "export", "top",
+				       "validate", "help", "push", "recover",
+				       NULL };
+
+/* Commands whose exit status says what they found. */
+static const char *const judges[] = { "check", "diff", NULL };
 
 /* What the shell is to run; NULL: nothing. */
 static const char *program(void)
@@ -38,17 +45,46 @@ static const char *program(void)
 			     "exec cat";
 }
 
-/* The pager was left (SIGPIPE), which is no failure; or weft is to end. Without
- * weft, the pager and the shell would read the same keys. Processes that weft
- * has forked just end. */
+/* Wait until it ends. False: it did not begin; the shell has said why. */
+static bool has_run(void)
+{
+	int status;
+
+	while (waitpid(pager, &status, 0) < 0)
+		if (errno != EINTR)
+			return true;
+	return !WIFEXITED(status) || WEXITSTATUS(status) < 126;
+}
+
+/* weft is to end. Without it, the pager and the shell would read the same keys.
+ * Processes that weft has forked just end. */
 static void end(int number)
 {
 	if (getpid() == self) {
 		close(STDOUT_FILENO);
-		while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
-			;
+		has_run();
 	}
-	_exit(getpid() == self && number == SIGPIPE ? 0 : 128 + number);
+	_exit(128 + number);
+}
+
+/* The pager was left (SIGPIPE), which is no failure; or it did not begin. */
+static void end_left(int number)
+{
+	if (getpid() != self)
+		_exit(128 + number);
+	close(STDOUT_FILENO);
+	_exit(has_run() ? CMD_OK : CMD_UNREADABLE);
+}
+
+/* Nobody reads what a judge still prints. */
+static void go_on(int number)
+{
+	const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (getpid() != self || nowhere < 0 ||
+	    dup2(nowhere, STDOUT_FILENO) < 0)
+		_exit(128 + number);
+	is_left = true;
 }
 
 static _Noreturn void become(const char *command, const int ends[2])
@@ -67,7 +103,7 @@ void pager_start(const struct cmd *cmd)
 	char columns[24];
 	int ends[2];
 
-	if (!command || !is_paged(cmd) || !isatty(STDOUT_FILENO) ||
+	if (!command || is_one_of(cmd, unpaged) || !isatty(STDOUT_FILENO) ||
 	    pipe(ends) != 0)
 		return;
 	snprintf(columns, sizeof(columns), "%zu", out_table_terminal(stdout));
@@ -80,19 +116,27 @@ void pager_start(const struct cmd *cmd)
 		self = getpid();
 		signal(SIGINT, end);
 		signal(SIGTERM, end);
-		signal(SIGPIPE, end);
+		signal(SIGPIPE, is_one_of(cmd, judges) ? go_on : end_left);
 	}
 	close(ends[0]);
 	close(ends[1]);
 }
 
-void pager_end(void)
+bool pager_is_left(void)
 {
+	return is_left;
+}
+
+int pager_end(void)
+{
+	bool is_good;
+
 	if (pager <= 0)
-		return;
+		return 0;
 	fflush(stdout);
 	close(STDOUT_FILENO);
-	while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
-		;
+	is_good = has_run();
 	pager = 0;
+	return is_good ? 0 : err_add("the pager did not begin: see WEFT_PAGER "
+				     "and PAGER");
 }

@@ -29,6 +29,23 @@ make_trace long coroutines=3 chunks=60 threads=9
 on "WEFT_PAGER='head -n 1' $W dump long; echo status \$?"
 [ "$(echo "$out" | wc -l)" = 2 ] && echo "$out" | grep -qx 'status 0' ||
 	fail "the pager was left: $out"
+# What a command found is its exit status, whether all of it was read or not.
+make_trace other coroutines=1 chunks=9
+on "WEFT_PAGER='head -n 1' $W diff --counts --top 0 --fail-over 0 t other
+	echo status \$?"
+echo "$out" | grep -q 'fail-over' && echo "$out" | grep -qx 'status 4' ||
+	fail "another status, the pager was left: $out"
+find long -type f -size +20k -exec truncate -s -5000 {} +
+"$W" check long >checked
+[ $? = 2 ] && [ -s checked ] || fail "no damage"
+on "WEFT_PAGER='exit 0' $W check long; echo status \$?"
+echo "$out" | grep -qx 'status 2' || fail "check, the pager was left: $out"
+on "WEFT_PAGER=./no-such $W report t; echo status \$?"
+echo "$out" | grep -q 'no-such' && echo "$out" | grep -qx 'status 2' ||
+	fail "there is no such pager: $out"
+# A command that does something is not ended by its pager.
+on "WEFT_PAGER='touch paged' $W recover -o found t; :"
+[ -d found ] && [ ! -e paged ] || fail "weft recover has a pager: $out"
 # It is not started for a command line that makes no sense.
 on "WEFT_PAGER='sed s/^/P:/' $W report --no-such t; echo status \$?"
 echo "$out" | grep -qx 'status 1' || fail "another status: $out"
