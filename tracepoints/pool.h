@@ -52,6 +52,12 @@ static inline uint32_t pool_record_room(uint32_t buffer_words)
 enum { POOL_ON = 1, POOL_BY_TITLE = 2, POOL_ENDED = 4, POOL_AWAITS = 8,
        POOL_GENERATION_STEP = 16 };
 
+/* A value of pool.turn. */
+union pool_turn {
+	struct { uint32_t generation, window; };
+	uint64_t both;
+};
+
 /* What is recorded of calls: each of them; or how many there were. */
 enum pool_mode { POOL_CALLS = 0, POOL_COUNTS = 1 };
 
@@ -117,12 +123,13 @@ struct pool {
 	uint64_t brief;               /* calls that record nothing inside and
 	                               * take less ticks are counted; 0: none */
 
-	/* Read at every hook, written seldom: a cache line of its own. */
-	_Alignas(128) _Atomic uint32_t generation;
-	/* How often recording was turned on after the start. A thread that
-	 * finds it changed knows that calls may have passed unseen. Raised
-	 * before generation. */
-	_Atomic uint32_t window;
+	/* Read at every hook, written seldom: a cache line of its own.
+	 * window: how often recording was turned on after the start. A thread
+	 * that finds it changed knows that calls may have passed unseen. */
+	_Alignas(128) union {
+		struct { _Atomic uint32_t generation, window; };
+		_Atomic uint64_t turn; /* both (union pool_turn) */
+	};
 	/* A thread that sees a new generation closes its buffer if it opened it
 	 * before this tick: the request to cut. */
 	_Atomic uint64_t cut_before;
@@ -288,21 +295,25 @@ static inline uint64_t *pool_buffer(struct pool *p, uint32_t i)
 }
 
 /* Turn recording on, unless it is or has ended; returns whether it was. by:
- * POOL_BY_TITLE or 0. */
+ * POOL_BY_TITLE or 0. The window rises in the same step: of two that do this at
+ * once, one alone begins a window. */
 static inline bool pool_turn_on(struct pool *p, uint32_t by)
 {
-	uint32_t now = atomic_load(&p->generation), next;
+	union pool_turn now = { .both = atomic_load(&p->turn) }, next;
 
 	do {
-		if (((now & POOL_ON) && !by) || (now & POOL_ENDED))
-			return now & POOL_ON;
-		/* Whoever sees the new generation must see the new window. */
-		if (!(now & POOL_ON))
-			atomic_fetch_add(&p->window, 1);
-		next = now & POOL_ON ? now : now | POOL_ON | by;
-	} while (!atomic_compare_exchange_weak(&p->generation, &now,
-					       next + POOL_GENERATION_STEP));
-	return now & POOL_ON;
+		if (((now.generation & POOL_ON) && !by) ||
+		    (now.generation & POOL_ENDED))
+			break;
+		next = now;
+		if (!(now.generation & POOL_ON)) {
+			next.generation |= POOL_ON | by;
+			next.window++;
+		}
+		next.generation += POOL_GENERATION_STEP;
+	} while (!atomic_compare_exchange_weak(&p->turn, &now.both,
+					       next.both));
+	return now.generation & POOL_ON;
 }
 
 /* Is recording on at this moment, and waits for no function? */
@@ -351,6 +362,7 @@ _Static_assert(POOL_VERSION == 3 && sizeof(struct pool) == 2944 &&
 	       sizeof(struct pool_process) == 600 &&
 	       sizeof(struct pool_thread) == 128 &&
 	       offsetof(struct pool, generation) == 256 &&
+	       offsetof(struct pool, window) == 260 &&
 	       offsetof(struct pool, is_stuck) == 840 &&
 	       offsetof(struct pool, recorder) == 896 && POOL_LEND == 3 &&
 	       offsetof(struct pool, question) == 1024 &&

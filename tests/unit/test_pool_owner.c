@@ -6,8 +6,12 @@
 #include "tracer/recorder/base/pool_owner.h"
 #include "tracer/recorder/trace/lttng_session.h"
 #include "tracer/recorder/options.h"
+#ifdef __x86_64__
+#include "tests/unit/step.h"
+#endif
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -44,6 +48,38 @@ void test_pool_owner_layout_of_64_mib(void)
 	CHECK(p.big_buffers > 400);
 	CHECK(pool_owner_layout(&p, 1000) < 0);
 }
+
+#ifdef __x86_64__
+/* Somebody else turns recording on after so many instructions. */
+static struct pool turned;
+static unsigned long until_other;
+
+static void other_turns_on(void)
+{
+	if (until_other > 0 && --until_other == 0)
+		pool_turn_on(&turned, POOL_BY_TITLE);
+}
+
+/* Who raises the window after the other has turned recording on makes threads
+ * forget the calls that they have opened since. */
+void test_pool_window_rises_once_where_two_turn_recording_on(void)
+{
+	uint32_t n = 0;
+
+	step_each = other_turns_on;
+	do {
+		turned.generation = POOL_GENERATION_STEP;
+		turned.window = n;
+		until_other = ++n;
+		step_begin(ULONG_MAX);
+		pool_turn_on(&turned, POOL_BY_TITLE);
+		step_end();
+		CHECK_EQ(turned.window, n);
+	} while (until_other == 0);
+	step_each = NULL;
+	CHECK(n > 5);
+}
+#endif
 
 /* The kernel marks a mutex whose owner dies, however it dies. */
 void test_pool_mutex_tells_of_death(void)
