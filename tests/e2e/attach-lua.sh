@@ -3,8 +3,10 @@
 # A VM that is older than the recording, with a coroutine that sleeps, is met at
 # the next call into it: from then on each call of Lua is there, three times in a
 # row, and the sums are as ever; also in a VM that lies where another lay, which
-# was closed while nothing was recorded. One call is enough to join. late: the
-# program was started without weft.
+# was closed while nothing was recorded; in one that is first seen by a coroutine
+# that is collected soon, as all that run there are; and in one whose main state
+# is in the middle of a call. One call is enough to join. late: the program was
+# started without weft.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 . tests/e2e/attach.inc
@@ -16,24 +18,32 @@ gcc -O1 -I. $(pkg-config --cflags "$lua") tests/prog/lua/attached.c \
 	-o "$T/attached" -ldl $(pkg-config --libs "$lua") ||
 	fail "the program is not built"
 
+# same NAME=CALLS...: of functions of the script.
+same() {
+	local f n
+	for f; do
+		n=$(sed "s/^\(${f%=*}\) <s:[0-9]*>/\1/" "$T/report.csv" |
+			awk -F, -v name="${f%=*}" '$1 == name { print $6 }')
+		[ "$n" = "${f#*=}" ] || fail "time $i: $n calls, not $f"
+	done
+}
+
 begin "${preload[@]}" "$T/attached"
 for i in 1 2 3; do
 	ask 10
 	attach
 	ask +700
 	[ "$answer" = "sum 700" ] || fail "time $i: it says \"$answer\""
+	ask =300
+	[ "$answer" = "sum 300" ] || fail "time $i: it says \"$answer\""
 	detach
 	grep 'no Lua state' "$T/err" && fail "time $i: it is not told right"
 	report
 	grep '^# lost: ' "$T/report.err" && fail "time $i: something was lost"
-	for f in inner=1400 step=700 young=700; do
-		n=$(sed "s/^\(${f%=*}\) <s:[0-9]*>/\1/" "$T/report.csv" |
-			awk -F, -v name="${f%=*}" '$1 == name { print $6 }')
-		[ "$n" = "${f#*=}" ] || fail "time $i: $n calls, not $f"
-	done
+	same inner=1400 step=700 young=700 request=300 part=600
 	"$WEFT" info "$T/trace" >"$T/info" || fail "weft info fails"
-	grep -q '^Lua states  *2$' "$T/info" ||
-		fail "time $i: $(grep '^Lua states' "$T/info"), not 2"
+	grep -q '^Lua states  *3$' "$T/info" ||
+		fail "time $i: $(grep '^Lua states' "$T/info"), not 3"
 	ask off
 	ask renew
 	ask 10
@@ -41,6 +51,16 @@ for i in 1 2 3; do
 	[ "${preload[*]}" ] || await leads_nowhere ||
 		fail "time $i: words of it lead to libweft.so"
 done
+
+begin_recorder
+ask m700
+[ "$answer" = "sum 700" ] || fail "in the middle: it says \"$answer\""
+detach
+report
+grep '^# lost: ' "$T/report.err" && fail "in the middle: something was lost"
+same step=700
+ask off
+ask 10
 
 # It has called nothing since the recording before, whose hook is still there.
 attach

@@ -38,10 +38,9 @@ static weft_lua_function real(const char *name)
 	return (weft_lua_function)dlsym(RTLD_NEXT, name);
 }
 
-static void attach(lua_State *L)
+static int attach_as(lua_State *L)
 {
 	static struct weft_lua_api api;
-	const struct coroutine *co;
 
 	if (api.size == 0) {
 		api.version = LUA_VERSION_NUM;
@@ -51,7 +50,14 @@ static void attach(lua_State *L)
 		api.lua_newstate = (weft_lua_function)no_state;
 		api.size = sizeof(api);
 	}
-	CHECK_EQ(weft_lua_attach_with(L, &api), WEFT_LUA_OK);
+	return weft_lua_attach_with(L, &api);
+}
+
+static void attach(lua_State *L)
+{
+	const struct coroutine *co;
+
+	CHECK_EQ(attach_as(L), WEFT_LUA_OK);
 	co = lua_co_find(L);
 	CHECK(co && !co->vm->by_layout);
 }
@@ -324,6 +330,24 @@ void test_lua_asked_two_vms_on_one_thread_are_two(void)
 	close_state(two);
 	drain();
 	CHECK_EQ(tally.bad, 0);
+}
+
+/* It would be collected, and its VM goes on. */
+void test_lua_asked_a_coroutine_is_not_taken_for_its_main_state(void)
+{
+	lua_State *const L = new_state(scarce);
+	lua_State *const co = ((lua_State *(*)(lua_State *))
+			       real("lua_newthread"))(L);
+
+	CHECK_EQ(attach_as(co), LUA_VERSION_NUM >= 502 ? WEFT_LUA_OK :
+		 WEFT_LUA_UNSUPPORTED);
+	attach(L);
+	CHECK_EQ(attach_as(co), WEFT_LUA_OK);
+	CHECK(lua_co_find(L)->serial == 0);
+	CHECK(lua_co_find(co)->vm == lua_co_find(L)->vm);
+	CHECK(lua_co_find(co)->serial != 0);
+	lua_settop(L, 0);
+	close_state(L);
 }
 
 /* ------------------------------------------------------------------ names */

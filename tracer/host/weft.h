@@ -128,7 +128,9 @@ struct lua_State;
 enum weft_lua_result {
 	WEFT_LUA_OK = 0,           /* recorded from here on, or already */
 	WEFT_LUA_NOT_RECORDED = 1, /* this program is not being recorded */
-	WEFT_LUA_UNSUPPORTED = -1, /* of a Lua version weft does not know */
+	WEFT_LUA_UNSUPPORTED = -1, /* of a Lua version weft does not know; or a
+	                            * coroutine of a Lua that was changed, whose
+	                            * main state weft does not know */
 	WEFT_LUA_NO_MEMORY = -2,
 	WEFT_LUA_INVALID = -3      /* L or the table is NULL */
 };
@@ -150,7 +152,7 @@ enum weft_lua_result {
 	XJIT(luaJIT_setmode) XJIT(lua_pushlightuserdata)                       \
 	X(lua_createtable) X(lua_setmetatable) X(lua_pushstring)               \
 	X(lua_rawset) X(lua_rawseti) X52(lua_rawlen) X51(lua_objlen)           \
-	X52(lua_absindex) X52(lua_checkstack)
+	X52(lua_absindex) X52(lua_checkstack) X51(lua_pushthread)
 
 typedef void (*weft_lua_function)(void);
 

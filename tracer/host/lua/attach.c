@@ -255,25 +255,17 @@ static struct coroutine *recall(lua_State *main, const struct lua_lib *lib)
 	return co;
 }
 
-/* L's object; its VM is made known if it is not. NULL: no memory. */
-static struct coroutine *meet(lua_State *L, struct lua_lib *lib)
+/* The main state of L's VM. NULL: not known. What is only a coroutine must not
+ * be taken for it: it is collected, and its VM goes on. */
+static lua_State *main_of(lua_State *L, struct lua_lib *lib)
 {
-	lua_State *main = lib->abi->main_of(lib, L);
-	struct coroutine *co;
+	lua_State *main;
 
+	lua_vm_try_layout(lib, L);
+	main = lib->abi->main_of(lib, L);
 	if (!main)
-		main = L; /* 5.1 cannot be asked */
-	co = lua_co_find(main);
-	if (!co)
-		co = recall(main, lib);
-	if (!co || co->vm->main != main || !keep_known(co, lib))
-		co = lua_attach_vm(main, lib);
-	if (!co)
-		return NULL;
-	co->vm->detached = false;
-	if (!co->hooked || !lib->interposed)
-		lua_hook_set(co);
-	return L == main ? co : lua_co_met(L, co);
+		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_UNKNOWN);
+	return main;
 }
 
 static const char *give_text(lua_State *L, void *data, size_t *size)
@@ -306,23 +298,54 @@ static bool is_compiling(lua_State *L, const struct weft_lua_api *api)
 	return is;
 }
 
+/* The VM with this main state, whose making was not seen, is made known. L: one
+ * of its lua_States. asks: does the compiler work? Then our hook is nowhere in
+ * it yet: calls of ours would be recorded. */
+static struct coroutine *attach_vm(lua_State *main, struct lua_lib *lib,
+				   lua_State *L, bool asks)
+{
+	const bool compiles = asks && lib->abi->is_jit &&
+			      is_compiling(L, &lib->api);
+	struct coroutine *const co = lua_attach_vm(main, lib);
+
+	if (co)
+		co->vm->jit_on = compiles;
+	return co;
+}
+
+/* L's object; its VM is made known if it is not, and asked whether it compiles
+ * if asks. NULL: no memory, or the VM is not to be told. */
+static struct coroutine *meet(lua_State *L, struct lua_lib *lib, bool asks)
+{
+	lua_State *const main = main_of(L, lib);
+	struct coroutine *co = !main ? NULL : lua_co_find(main);
+
+	if (!main)
+		return NULL;
+	if (!co)
+		co = recall(main, lib);
+	if (!co || co->vm->main != main || !keep_known(co, lib))
+		co = attach_vm(main, lib, L, asks);
+	if (!co)
+		return NULL;
+	co->vm->detached = false;
+	if (!co->hooked || !lib->interposed)
+		lua_hook_set(co);
+	return L == main ? co : lua_co_met(L, co);
+}
+
 struct coroutine *lua_attach_met(lua_State *L, struct lua_lib *lib)
 {
-	const uint32_t known = atomic_load(&lua_vm_made);
 	struct coroutine *co;
-	bool compiles;
 
 	if (!lib || !lib->abi)
 		return NULL;
-	compiles = lib->abi->is_jit && is_compiling(L, &lib->api);
-	co = meet(L, lib);
+	co = meet(L, lib, true);
 	if (!co)
 		return NULL;
 	if (thread_self)
 		thread_self->lua_plain = NULL;
 	lua_hook_set(co);
-	if (compiles && atomic_load(&lua_vm_made) != known)
-		lua_jit_opened(co->vm);
 	return co;
 }
 
@@ -347,8 +370,11 @@ static int attach(lua_State *L, const struct weft_lua_api *api,
 		return WEFT_LUA_UNSUPPORTED;
 	if (thread_self)
 		thread_self->lua_plain = NULL;
-	if (!co || !keep_known(co, lib))
-		co = meet(L, lib);
+	if (!co || !keep_known(co, lib)) {
+		if (!main_of(L, lib))
+			return WEFT_LUA_UNSUPPORTED;
+		co = meet(L, lib, false);
+	}
 	if (!co)
 		return WEFT_LUA_NO_MEMORY;
 	co->vm->detached = false;

@@ -189,6 +189,14 @@ void lua_co_made(lua_State *L, const struct coroutine *from, uint64_t sp)
 	thread_release(s);
 }
 
+void lua_co_unknown(const lua_State *L)
+{
+	struct coroutine *const co = look_up(L);
+
+	if (co)
+		co->vm = NULL;
+}
+
 struct coroutine *lua_co_met(lua_State *L, const struct coroutine *main)
 {
 	struct coroutine *const co = child(L, main);

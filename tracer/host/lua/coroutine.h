@@ -25,6 +25,9 @@ struct coroutine *lua_co_main(lua_State *L);
 /* L was made by lua_newthread on from; inherits its hook. */
 void lua_co_made(lua_State *L, const struct coroutine *from, uint64_t sp);
 
+/* The same of a VM that is not known: whoever lived there before is gone. */
+void lua_co_unknown(const lua_State *L);
+
 /* An event came from L, a coroutine of main's VM that nobody saw being made.
  * NULL: no memory. */
 struct coroutine *lua_co_met(lua_State *L, const struct coroutine *main);

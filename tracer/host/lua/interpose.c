@@ -180,8 +180,12 @@ EXPORT long lua_newthread(ARGS)
 	struct coroutine *const co = known(a);
 	long r;
 
-	if (!co)
-		return REAL(lua_newthread, a)(PASS);
+	if (!co) {
+		r = REAL(lua_newthread, a)(PASS);
+		if (mapped_pool)
+			lua_co_unknown((lua_State *)r);
+		return r;
+	}
 	r = ((any_fn *)co->vm->lib->api.lua_newthread)(PASS);
 	if (r != 0)
 		lua_co_made((lua_State *)r, co, HERE);

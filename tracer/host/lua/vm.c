@@ -119,7 +119,7 @@ static bool begin_learning(const struct lua_lib *lib)
 }
 
 /* Once for a library. Two threads may do it at once, with the same result. */
-static bool try_layout(struct lua_lib *lib, lua_State *L)
+bool lua_vm_try_layout(struct lua_lib *lib, lua_State *L)
 {
 	enum lua_layout layout =
 		atomic_load_explicit(&lib->layout, memory_order_acquire);
@@ -271,7 +271,7 @@ struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 	vm->interposed = lib->interposed;
 	if (lib->abi) {
 		vm->family = lib->abi->family(&lib->api, main);
-		vm->by_layout = try_layout(lib, main);
+		vm->by_layout = lua_vm_try_layout(lib, main);
 		vm->serial = atomic_fetch_add(&mapped_pool->next_vm, 1);
 		atomic_fetch_add(&process_slot->vms, 1);
 		note(vm, (uint32_t)syscall(SYS_gettid), pool_window(mapped_pool,

@@ -39,7 +39,7 @@ struct lua_abi {
 	bool (*accepts)(const struct weft_lua_api *api);
 	/* Can frames be read by this version's layout? Tries it on a Lua state
 	 * that nobody else sees. L: one of the program's. */
-	bool (*check)(const struct lua_lib *lib, lua_State *L);
+	bool (*check)(struct lua_lib *lib, lua_State *L);
 	/* Our hook, a lua_Hook; the one for lua_States whose program wants to
 	 * see calls or returns, too; the one in place of hook where the layout
 	 * is not trusted. */
@@ -47,7 +47,8 @@ struct lua_abi {
 	/* What all lua_States of one VM have in common, and with no other that
 	 * lives: the address of the registry. */
 	uint64_t (*family)(const struct weft_lua_api *api, lua_State *L);
-	/* The main state of the VM that L belongs to, NULL: not known. */
+	/* The main state of the VM that L belongs to, NULL: not known. The
+	 * library's layout must have been tried. */
 	lua_State *(*main_of)(const struct lua_lib *lib, lua_State *L);
 	/* The innermost call on L, as if it called something now. */
 	struct lua_caller (*innermost)(const struct weft_lua_api *api,
@@ -82,6 +83,9 @@ struct lua_lib {
 	bool interposed;           /* resumes and protected calls are seen */
 	bool linked;               /* statically, and led here (linked.h) */
 	_Atomic enum lua_layout layout;
+	uint64_t main_at;          /* 5.1 and LuaJIT, with a trusted layout:
+	                            * where a VM's main state lies, counted
+	                            * from what all its states share */
 	bool excluded;             /* its own native calls are left out */
 };
 
@@ -209,8 +213,12 @@ struct frame *lua_vm_walk_room(struct lua_local *me);
 /* Are Lua states of this program to be recorded? */
 bool lua_vm_wanted(void);
 
-/* A VM that was not known, with its main state. Tries the library's layout if
- * need be. NULL: no memory. Not hook-safe. */
+/* Are frames of this library's states, of which L is one, read by the layout?
+ * Tries it at first. Not hook-safe. */
+bool lua_vm_try_layout(struct lua_lib *lib, lua_State *L);
+
+/* A VM that was not known, with its main state. NULL: no memory. Not
+ * hook-safe. */
 struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 			  struct lua_lib *lib);
 

@@ -240,8 +240,8 @@ bool frames_resumable(const struct weft_lua_api *api, lua_State *L, long b,
 /* ----------------------------------------------------------------- check.c */
 
 /* Is the layout right for this library, of which the program has L? Tries it on
- * a Lua state of its own. */
-bool layout_check(const struct lua_lib *lib, lua_State *L);
+ * a Lua state of its own. Finds lib->main_at. */
+bool layout_check(struct lua_lib *lib, lua_State *L);
 
 /* ----------------------------------------------------------------- uncommon.c
  * Events that are not taken in the common way. */

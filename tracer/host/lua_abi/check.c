@@ -22,6 +22,7 @@ struct trial {
 	size_t used;
 	int events, wrong;
 	int tails;              /* tail calls seen in the code, less events */
+	uint64_t main, main_at; /* the tried state; as in struct lua_lib */
 	bool faulted;
 	/* The functions that the running main function is found to hold. */
 	uint64_t written[WRITTEN_MOST];
@@ -266,6 +267,13 @@ static bool are_same_callers(lua_State *L, uint64_t id)
 	return true;
 }
 
+/* Is L of the tried state, as far as that is told by what they share? */
+static bool is_same_main(uint64_t L)
+{
+	return LUA_VERSION_NUM >= 502 ||
+	       layout_global(L) + trial->main_at == trial->main;
+}
+
 /* Our hook on the tried state. */
 static void try_event(lua_State *L, lua_Debug *ar)
 {
@@ -285,7 +293,7 @@ static void try_event(lua_State *L, lua_Debug *ar)
 	c_function = (uint64_t)API(api, lua_tocfunction)(L, -1);
 	API(api, lua_settop)(L, -2);
 	trial->events++;
-	if (!are_same_callers(L, id) ||
+	if (!is_same_main((uint64_t)L) || !are_same_callers(L, id) ||
 	    !is_same_function((uint64_t)L, id, ar, c_function))
 		trial->wrong++;
 	trial->tails += layout_is_tail_call((uint64_t)L, id, c_function != 0);
@@ -477,7 +485,7 @@ static void name_returned(lua_State *L, const struct lua_lib *lib)
 /* --------------------------------------------------------------- the check */
 
 /* The layout is right if all events were, and there were LEAST_EVENTS. */
-static bool try_all(struct trial *t, const struct lua_lib *lib)
+static bool try_all(struct trial *t, struct lua_lib *lib)
 {
 	lua_State *const L = compat_newstate(t->api, allocate, t);
 	const int mask = WEFT_LUA_ABI == 51 ? LUA_MASKCALL | LUA_MASKRET :
@@ -486,6 +494,8 @@ static bool try_all(struct trial *t, const struct lua_lib *lib)
 
 	if (!L)
 		return false;
+	t->main = (uint64_t)L;
+	lib->main_at = t->main_at = t->main - layout_global(t->main);
 	API(t->api, lua_sethook)(L, try_event, mask, 0);
 	right = run_tried(L);
 	API(t->api, lua_sethook)(L, NULL, 0, 0);
@@ -517,7 +527,7 @@ static bool may_make_state(lua_State *L)
 #endif
 }
 
-bool layout_check(const struct lua_lib *lib, lua_State *L)
+bool layout_check(struct lua_lib *lib, lua_State *L)
 {
 	struct trial t = { .api = &lib->api };
 	bool right;

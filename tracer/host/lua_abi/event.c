@@ -163,15 +163,31 @@ lua_State *frames_main_of(const struct lua_lib *lib, lua_State *L)
 	return main;
 }
 #else
-/* The API has no way to it: one of the known VMs, the youngest first. */
+/* Is it a main state itself? */
+static bool is_main(const struct weft_lua_api *api, lua_State *L)
+{
+	const bool is = API(api, lua_pushthread)(L) == 1;
+
+	API(api, lua_settop)(L, -2);
+	return is;
+}
+
+/* The API has no way to that of a coroutine. Without the layout: that of one of
+ * the known VMs, the youngest first. */
 lua_State *frames_main_of(const struct lua_lib *lib, lua_State *L)
 {
 	const uint64_t family = frames_family(&lib->api, L);
 	struct lua_vm *vm = lua_vm_each(lib, NULL);
 
+	if (atomic_load(&lib->layout) == LAYOUT_RIGHT)
+		return (lua_State *)(layout_global((uint64_t)L) +
+				     lib->main_at);
+	if (lib->api.lua_pushthread && is_main(&lib->api, L))
+		return L;
 	while (vm && vm->family != family)
 		vm = lua_vm_each(lib, vm);
-	return !vm ? NULL : vm->main;
+	/* A program's table of an earlier weft's cannot be asked. */
+	return vm ? vm->main : lib->api.lua_pushthread ? NULL : L;
 }
 #endif
 

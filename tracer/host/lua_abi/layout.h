@@ -338,6 +338,21 @@ INLINE bool layout_is_call(uint64_t L, uint64_t id)
 }
 #endif
 
+/* What all lua_States of a VM share, which has its main state at one and the
+ * same distance in all VMs of a library. */
+#if LUA_VERSION_NUM < 502
+INLINE uint64_t layout_global(uint64_t L)
+{
+	return layout_word(L + STATE_GLOBAL);
+}
+#else
+INLINE uint64_t layout_global(uint64_t L)
+{
+	(void)L;
+	return 0; /* its registry tells the main state */
+}
+#endif
+
 /* The prototype of the Lua function object at this address. */
 INLINE uint64_t layout_prototype(uint64_t function)
 {
