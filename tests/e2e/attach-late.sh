@@ -1,5 +1,5 @@
 #!/bin/bash
-# each: pie now no-plt no-pie lua slow starved close
+# each: pie now no-plt no-pie lua slow starved close jump
 # A program that was started without weft is recorded while it runs, again and
 # again, and while a thread of it opens and closes a library: every call between
 # two marks is there, those in a library that it opened before or after, too; it
@@ -7,7 +7,8 @@
 # lua: each of its threads has a VM of its own. slow: its library takes 0.15 s to
 # open, for which no thread waits that is stopped. starved: its library takes
 # 50 ms of work to open, while the thread that opens it seldom runs. close: it
-# closes a library while the library's calls are led back.
+# closes a library while the library's calls are led back. jump: a signal handler
+# jumps out of what leads them back, and out of closing a library.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 . tests/e2e/attach.inc
@@ -35,6 +36,7 @@ case $1 in
 pie | slow | starved) flags="-fPIE -pie -Wl,-z,lazy" ;;
 now) flags="-fPIE -pie -Wl,-z,relro,-z,now" ;;
 close) flags="-DCLOSE -rdynamic -fPIE -pie -Wl,-z,relro,-z,now" ;;
+jump) flags="-DJUMP -rdynamic -fPIE -pie -Wl,-z,relro,-z,now" ;;
 no-plt) flags="-fPIE -pie -fno-plt" ;;
 no-pie) flags="-fno-pie -no-pie -Wl,-z,lazy" ;;
 lua)
@@ -77,6 +79,35 @@ if [ "$1" = close ]; then
 	ask closed
 	ask off
 	await leads_nowhere || fail "words of it lead to libweft.so"
+	end
+	exit 0
+fi
+
+if [ "$1" = jump ]; then
+	printf '%s\n' "#include <signal.h>" "__attribute__((destructor))" \
+		"static void leave(void) { raise(SIGUSR1); }" |
+		gcc -xc -fPIC -shared - -o "$T/leave.so" ||
+		fail "a library is not built"
+	begin "$T/p_attach" 4 "$T/beside.so"
+	for i in 1 2 3; do
+		attach
+		ask "round 500"
+		detach
+		right_calls 2000 "time $i"
+		ask off
+		await leads_nowhere || fail "time $i: words of it lead to us"
+		ask jumps
+		[ "$answer" -ge "$i" ] || fail "time $i: $answer jumps"
+	done
+	end
+	begin "$T/p_attach" 4
+	attach
+	ask "leave $T/leave.so"
+	[ "$answer" = left ] || fail "it says \"$answer\""
+	detach
+	ask off
+	await leads_nowhere || fail "after a jump out of dlclose, words of it" \
+		"lead to us"
 	end
 	exit 0
 fi

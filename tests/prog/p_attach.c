@@ -13,6 +13,10 @@
  *            is read-only of it writable, who then waits for that, but not
  *            for ever; says "ready"
  *   closed   waits until it is closed; says "closed"
+ *   jumps    with -DJUMP: says how often a thread has jumped out of what it
+ *            was in when someone made what is read-only writable
+ *   leave F  with -DJUMP: opens library F, and jumps out of closing it; says
+ *            "left"
  * Else its threads call churn and sleep. With -DLUA, each has a VM of its own,
  * and calls a function lstep there with each step. It finds weft's functions
  * when it needs them: it may have been started without.
@@ -21,6 +25,8 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -90,6 +96,70 @@ typedef void vm;
 #define lua_step(L, n) ((void)(L), (n) + 1)
 #endif
 
+#ifdef JUMP
+static __thread sigjmp_buf back;
+static __thread volatile bool may_jump;
+static atomic_long jumps;
+
+UNSEEN static void on_signal(int number)
+{
+	if (!may_jump)
+		return;
+	may_jump = false;
+	atomic_fetch_add(&jumps, 1);
+	siglongjmp(back, number);
+}
+
+int mprotect(void *at, size_t size, int rights);
+
+UNSEEN int mprotect(void *at, size_t size, int rights)
+{
+	const int r = (int)syscall(SYS_mprotect, at, size, rights);
+
+	if ((rights & PROT_WRITE) && may_jump)
+		raise(SIGUSR1);
+	return r;
+}
+
+UNSEEN static long churn_and_jump(long n)
+{
+	if (sigsetjmp(back, 1) != 0)
+		return n;
+	may_jump = true;
+	n = churn(n);
+	may_jump = false;
+	return n;
+}
+
+UNSEEN static void leave(char *path)
+{
+	void *volatile it;
+
+	path[strcspn(path, "\n")] = '\0';
+	it = dlopen(path, RTLD_NOW);
+	if (it && sigsetjmp(back, 1) == 0) {
+		may_jump = true;
+		dlclose(it);
+	}
+	puts(it ? "left" : dlerror());
+}
+
+UNSEEN static bool obeys(char *line)
+{
+	if (line[0] == 'j')
+		printf("%ld\n", atomic_load(&jumps));
+	else if (line[0] == 'l' && line[1] == 'e')
+		leave(line + 6);
+	else
+		return false;
+	return true;
+}
+#else
+#define churn_and_jump(n) churn(n)
+#define on_signal SIG_DFL
+#define obeys(line) false
+#endif
+
 UNSEEN static void *work(void *of)
 {
 	atomic_long *const mine = of;
@@ -105,7 +175,7 @@ UNSEEN static void *work(void *of)
 		}
 		if (n > 0)
 			atomic_store(mine, 0);
-		if (churn(20) != 20)
+		if (churn_and_jump(20) != 20)
 			atomic_store(&wrong, 1);
 		usleep(200);
 	}
@@ -235,6 +305,23 @@ UNSEEN static void round_of(long n, int threads)
 	       atomic_load(&wrong) ? "wrong" : "right");
 }
 
+UNSEEN static void obey(char *line, int threads)
+{
+	const int on = line[0] == 'o' && line[1] == 'n';
+
+	if (line[0] == 'r') {
+		round_of(atol(line + 6), threads);
+	} else if (line[0] == 'l' || line[0] == 'u') {
+		load(line[0] == 'l' ? line + 5 : NULL);
+	} else if (line[0] == 'c') {
+		close_later(line[5] == 'd');
+	} else {
+		while (is_on() != on)
+			usleep(500);
+		puts(on ? "on" : "off");
+	}
+}
+
 UNSEEN int main(int argc, char **argv)
 {
 	const int threads = argc > 1 ? atoi(argv[1]) : 1;
@@ -242,6 +329,7 @@ UNSEEN int main(int argc, char **argv)
 	char line[512];
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	signal(SIGUSR1, on_signal);
 	if (argc > 3)
 		pause_us = (useconds_t)atoi(argv[3]);
 	for (int i = 0; i < threads; i++)
@@ -249,23 +337,8 @@ UNSEEN int main(int argc, char **argv)
 	if (argc > 2)
 		pthread_create(&opener, NULL, reopen, argv[2]);
 	while (fgets(line, sizeof(line), stdin)) {
-		const int on = line[0] == 'o' && line[1] == 'n';
-
-		if (line[0] == 'r') {
-			round_of(atol(line + 6), threads);
-			continue;
-		}
-		if (line[0] == 'l' || line[0] == 'u') {
-			load(line[0] == 'l' ? line + 5 : NULL);
-			continue;
-		}
-		if (line[0] == 'c') {
-			close_later(line[5] == 'd');
-			continue;
-		}
-		while (is_on() != on)
-			usleep(500);
-		puts(on ? "on" : "off");
+		if (!obeys(line))
+			obey(line, threads);
 	}
 	atomic_store(&stop, 1);
 	for (int i = 0; i < threads; i++)

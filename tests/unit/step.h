@@ -17,7 +17,8 @@ static sigjmp_buf step_back;
 static volatile unsigned long step_left; /* 0: it runs as usual */
 static void (*step_each)(void);          /* NULL: nothing is called */
 
-/* Instructions of libraries are stepped over. */
+/* Instructions of libraries are stepped over, and those at which the program
+ * holds back signals: no other handler would come there. */
 static void step_trap(int number, siginfo_t *info, void *context)
 {
 	greg_t *const regs = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -29,7 +30,8 @@ static void step_trap(int number, siginfo_t *info, void *context)
 		return;
 	}
 	regs[REG_EFL] |= STEP_TRAP_FLAG;
-	if (at < (uintptr_t)__executable_start || at >= (uintptr_t)etext)
+	if (at < (uintptr_t)__executable_start || at >= (uintptr_t)etext ||
+	    sigismember(&((ucontext_t *)context)->uc_sigmask, SIGALRM))
 		return;
 	if (step_each)
 		step_each();

@@ -133,6 +133,78 @@ void test_host_off_a_child_looks_anew(void)
 	CHECK_EQ(atomic_load(&m->search), ATTACH_LOOKED);
 }
 
+/* A recorder asks it to join what is not there. */
+static void ask(void)
+{
+	struct attach_mailbox *const m = &process_mailbox;
+
+	strcpy(m->pool, "-1:1:2:/nonexistent");
+	m->wish = ATTACH_JOIN;
+	atomic_store(&m->state, ATTACH_AWAY);
+	atomic_store(&m->search, ATTACH_LOOK);
+}
+
+static void *is_cancelled(void *looked)
+{
+	pthread_cancel(pthread_self());
+	process_ready();
+	*(bool *)looked = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+/* A thread that is to be cancelled is not while it does what is not its own. */
+void test_host_off_a_thread_is_cancelled_after_looking(void)
+{
+	bool looked = false;
+	void *result = NULL;
+	pthread_t thread;
+
+	ask();
+	REQUIRE(pthread_create(&thread, NULL, is_cancelled, &looked) == 0);
+	pthread_join(thread, &result);
+	CHECK(looked);
+	CHECK(result == PTHREAD_CANCELED);
+	CHECK_EQ(atomic_load(&process_mailbox.search), ATTACH_LOOKED);
+	CHECK_EQ(atomic_load(&process_mailbox.state), ATTACH_REFUSED);
+}
+
+/* The runtime of a sanitizer is part of the program, and none of it may be
+ * jumped out of. */
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+#include "tests/unit/step.h"
+
+static bool jumps_out_of_looking(unsigned long instructions)
+{
+	ask();
+	if (sigsetjmp(step_back, 1) != 0)
+		return true;
+	step_begin(instructions);
+	process_ready();
+	step_end();
+	return false;
+}
+
+/* Whoever comes next looks. */
+void test_host_off_a_handler_jumps_out_of_looking(void)
+{
+	unsigned long n = 0;
+
+	while (jumps_out_of_looking(1 + n)) {
+		n++;
+		ask();
+		process_ready();
+		if (!CHECK_EQ(atomic_load(&process_mailbox.search),
+			      ATTACH_LOOKED) ||
+		    !CHECK_EQ(atomic_load(&process_mailbox.state),
+			      ATTACH_REFUSED))
+			break;
+	}
+	printf("%lu jumps\n", n);
+	CHECK(n > 20);
+}
+#endif
+
 /* Opening a file is deadly from here on. False: not so on this machine. */
 static bool confine(void)
 {
@@ -159,9 +231,7 @@ void test_host_off_a_confined_program_joins_nothing(void)
 	if (pid == 0) {
 		if (!confine())
 			_exit(0);
-		strcpy(m->pool, "-1:1:2:/nonexistent");
-		m->wish = ATTACH_JOIN;
-		atomic_store(&m->search, ATTACH_LOOK);
+		ask();
 		_exit(process_ready() ||
 		      atomic_load(&m->state) != ATTACH_REFUSED);
 	}

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/link/link.h"
 #include "tracepoints/attach.h"
+#include "tracer/host/base/kernel.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -36,44 +37,89 @@ struct link {
 static struct link links[LINKS];
 static uint32_t link_count;
 
-/* Whoever leads or puts back, or -n: so many modules are being closed. */
+/* 1: a thread leads or puts back; -n: so many threads are closing modules. */
 static _Atomic int users;
+static struct kernel_signals before_use;
 
+/* No handler may jump out of it. */
 static bool begin_use(void)
 {
+	const struct kernel_signals before = kernel_hold_signals();
 	int none = 0;
 
-	return atomic_compare_exchange_strong(&users, &none, 1);
+	if (!atomic_compare_exchange_strong(&users, &none, 1)) {
+		kernel_let_signals(before);
+		return false;
+	}
+	before_use = before;
+	return true;
 }
 
 static void end_use(void)
 {
+	const struct kernel_signals before = before_use;
+
 	atomic_store(&users, 0);
+	kernel_let_signals(before);
 }
 
-void link_close_begin(void)
-{
-	for (;;) {
-		int n = atomic_load(&users);
+/* Where this thread's outermost dlclose is on the stack; 0: it is in none. A
+ * handler may jump out of it. */
+static THREAD_LOCAL uint64_t closing;
 
-		if (n <= 0 && atomic_compare_exchange_strong(&users, &n, n - 1))
-			return;
-		sched_yield();
-	}
-}
-
-void link_close_end(void)
+static void give_back(void)
 {
+	const struct kernel_signals before = kernel_hold_signals();
 	int n = atomic_load(&users);
 
 	while (n < 0 && !atomic_compare_exchange_weak(&users, &n, n + 1))
 		;
+	closing = 0;
+	kernel_let_signals(before);
+}
+
+void link_jumped(uint64_t sp)
+{
+	if (closing != 0 && closing <= sp)
+		give_back();
+}
+
+/* False: links are being led or put back. */
+static bool begin_close(uint64_t sp)
+{
+	const struct kernel_signals before = kernel_hold_signals();
+	int n = atomic_load(&users);
+	bool begun;
+
+	do
+		begun = n <= 0 &&
+			atomic_compare_exchange_strong(&users, &n, n - 1);
+	while (!begun && n <= 0);
+	if (begun)
+		closing = sp;
+	kernel_let_signals(before);
+	return begun;
+}
+
+void link_close_begin(uint64_t sp)
+{
+	link_jumped(sp);
+	while (closing == 0 && !begin_close(sp)) {
+		if (!kernel_confined)
+			sched_yield();
+	}
+}
+
+void link_close_end(uint64_t sp)
+{
+	if (closing == sp)
+		give_back();
 }
 
 /* What other threads were at is not done here. */
 void link_forked(void)
 {
-	atomic_store(&users, 0);
+	atomic_store(&users, closing != 0 ? -1 : 0);
 }
 
 /* ---- words ---- */
@@ -387,6 +433,7 @@ bool link_put_back(void)
 {
 	if (link_count == 0)
 		return true;
+	link_jumped((uint64_t)__builtin_frame_address(0));
 	if (!begin_use())
 		return false;
 	put_back(false);

@@ -20,8 +20,11 @@ long link_lead(void);
  * being closed, or another thread is at it. */
 bool link_put_back(void);
 
-/* Before and after the real dlclose: meanwhile none is put back. */
-void link_close_begin(void);
-void link_close_end(void);
+/* Before and after the real dlclose: meanwhile none is put back. sp: where the
+ * caller's frame is. */
+void link_close_begin(uint64_t sp);
+void link_close_end(uint64_t sp);
+/* The thread is, or will be, at sp: it has left what lies below. Hook-safe. */
+void link_jumped(uint64_t sp);
 /* In a child of fork. */
 void link_forked(void);

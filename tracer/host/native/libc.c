@@ -79,6 +79,7 @@ static SLOW void record_jump(uint64_t target)
 	const int saved = errno;
 	struct thread_state *s;
 
+	link_jumped(target);
 	thread_jumped(target);
 	s = thread_acquire((uint64_t)__builtin_frame_address(0));
 	if (s) {
@@ -166,14 +167,15 @@ static void say_module_goes(void)
 
 EXPORT int dlclose(void *handle)
 {
+	const uint64_t here = (uint64_t)__builtin_frame_address(0);
 	int r;
 
 	if (!real_dlclose)
 		real_dlclose = (int (*)(void *))next("dlclose");
-	link_close_begin();
+	link_close_begin(here);
 	say_module_goes();
 	r = real_dlclose(handle);
-	link_close_end();
+	link_close_end(here);
 	exclude_check();
 	say_module_goes();
 	return r;
@@ -206,7 +208,7 @@ EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 		 unsigned long d)
 {
 	if (may_confine(option))
-		process_confined = true;
+		kernel_confined = true;
 	if (ends_recording(option, a) && thread_self) {
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_CONFINED);
 		thread_end(&mapped_pool->unrecorded);

@@ -180,11 +180,13 @@ static struct pool *map_pool(const struct address *a, bool attached)
 
 	if (is_pool(a->fd, a, &size))
 		return map_checked(a->fd, size, attached);
-	fd = open(a->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	/* libc's open and close are places to be cancelled at. */
+	fd = (int)syscall(SYS_openat, AT_FDCWD, a->path,
+			  O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (is_pool(fd, a, &size))
 		p = map_checked(fd, size, attached);
 	if (fd >= 0)
-		close(fd);
+		syscall(SYS_close, fd);
 	return p;
 }
 

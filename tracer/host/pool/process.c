@@ -16,7 +16,6 @@ _Atomic uint32_t process_joins;
 struct pool_process *process_slot;
 uint32_t process_serial;
 uint64_t process_start;
-bool process_confined;
 void (*process_rejoins)(bool is_blind);
 
 static struct pool_process stand_in; /* where the pool has no slot left */
@@ -143,7 +142,7 @@ static void leave(void)
 	process_slot = &stand_in;
 	process_serial = 0;
 	/* Else it stays where it is, and is off as well. */
-	if (!process_confined)
+	if (!kernel_confined)
 		mapped_leave();
 	atomic_store(&mailbox.state, ATTACH_AWAY);
 }
@@ -156,7 +155,7 @@ static bool may_leave(bool joins)
 		return false;
 	return joins ? mapped_recorder_is_dead() :
 	       memcmp(mailbox.pool, mailbox.joined, ATTACH_PATH_MAX) == 0 &&
-	       (process_confined || link_put_back());
+	       (kernel_confined || link_put_back());
 }
 
 /* A recorder has asked. False: not all is done that it asked for. */
@@ -171,13 +170,13 @@ static bool obey(void)
 			return true;
 		leave();
 	}
-	if (joins && !process_confined)
+	if (joins && !kernel_confined)
 		join(mailbox.pool, true);
 	if (atomic_load(&joined))
 		return true;
 	if (joins)
 		atomic_store(&mailbox.state, ATTACH_REFUSED);
-	return process_confined || link_put_back();
+	return kernel_confined || link_put_back();
 }
 
 static bool search_pool(void)
@@ -195,25 +194,40 @@ static bool search_pool(void)
  * while one looks, which alone does not let another in. */
 static _Atomic pthread_t looker;
 
+static void search(void)
+{
+	uint32_t expected = ATTACH_LOOK;
+	bool done;
+
+	if (!atomic_compare_exchange_strong(&mailbox.search, &expected,
+					    ATTACH_LOOKING))
+		return;
+	done = search_pool();
+	/* Unless a recorder has asked again meanwhile. */
+	expected = ATTACH_LOOKING;
+	atomic_compare_exchange_strong(&mailbox.search, &expected,
+				       done ? ATTACH_LOOKED : ATTACH_LOOK);
+}
+
+/* No handler may jump out of it. Where signals cannot be held back nobody is
+ * kept out, since what is done then may be done twice. */
 static void look(void)
 {
 	const int saved = errno;
-	uint32_t expected = ATTACH_LOOK;
+	struct kernel_signals before;
 	pthread_t nobody = 0;
 
-	if (!atomic_compare_exchange_strong(&looker, &nobody, pthread_self()))
+	if (atomic_load(&looker) != 0)
 		return;
-	if (atomic_compare_exchange_strong(&mailbox.search, &expected,
-					   ATTACH_LOOKING)) {
-		const bool done = search_pool();
-
-		/* Unless a recorder has asked again meanwhile. */
-		expected = ATTACH_LOOKING;
-		atomic_compare_exchange_strong(&mailbox.search, &expected,
-					       done ? ATTACH_LOOKED :
-					       ATTACH_LOOK);
+	before = kernel_hold_signals();
+	if (kernel_confined) {
+		search();
+	} else if (atomic_compare_exchange_strong(&looker, &nobody,
+						  pthread_self())) {
+		search();
+		atomic_store(&looker, 0);
 	}
-	atomic_store(&looker, 0);
+	kernel_let_signals(before);
 	errno = saved;
 }
 
@@ -227,6 +241,16 @@ static void look_anew(void)
 		return;
 	atomic_compare_exchange_strong(&mailbox.search, &expected, ATTACH_LOOK);
 	atomic_store(&looker, 0);
+}
+
+/* Nobody else is at it: it has one thread as yet. */
+static void register_child(void)
+{
+	const struct kernel_signals before = kernel_hold_signals();
+
+	if (atomic_load(registered) == 0)
+		register_process();
+	kernel_let_signals(before);
 }
 
 bool process_ready(void)
@@ -249,7 +273,7 @@ bool process_ready(void)
 		return false;
 	if (unlikely(atomic_load_explicit(registered, memory_order_relaxed) ==
 		     0))
-		register_process();
+		register_child();
 	return true;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tracepoints/attach.h"
+#include "tracer/host/base/kernel.h"
 #include "tracer/host/pool/mapped_pool.h"
 
 /* Never NULL once the pool is mapped: where no slot was free, a private one
@@ -26,9 +27,6 @@ extern HIDDEN void (*process_rejoins)(bool is_blind);
 
 /* Where recorders ask this program to join or leave. */
 extern HIDDEN struct attach_mailbox process_mailbox;
-
-/* The program may be killed for a system call it does not make itself. */
-extern HIDDEN bool process_confined;
 
 /* Maps the pool if the environment names one and that was not tried yet, or if
  * a recorder has asked for it; leaves it if that was asked; makes sure this

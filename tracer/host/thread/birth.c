@@ -80,7 +80,7 @@ static struct thread_state *map_state(void)
 	}
 	/* A program that gave up system calls may not make this one. Then its
 	 * children of fork do without (in_child), and it clones none. */
-	if (!process_confined)
+	if (!kernel_confined)
 		madvise(&s->generation, 4096, MADV_WIPEONFORK);
 	s->frame_limit = s->frames + FIRST_FRAMES;
 	s->table_used[0] = 3; /* these two are not empty if they are zero */

@@ -158,7 +158,7 @@ static bool adds_up(const struct thread_state *s)
 /* Many threads name themselves after their first call. */
 static void put_name(struct thread_state *s, struct chunk_header *h)
 {
-	if (!process_confined)
+	if (!kernel_confined)
 		syscall(SYS_prctl, PR_GET_NAME, s->name);
 	memcpy(h->thread_name, s->name, sizeof(h->thread_name));
 }
@@ -304,7 +304,7 @@ bool chunk_open(struct thread_state *s, uint32_t flags)
 	const bool may = likely(s->range == mapped_range && !s->awaits);
 	const uint32_t b = !may ? NO_BUFFER :
 		mapped_claim_buffer(&s->opening, s->slot_index, wants_big(s),
-				    process_confined ? WAIT_NEVER : s->in_vain ?
+				    kernel_confined ? WAIT_NEVER : s->in_vain ?
 				    WAIT_IF_ASKED : WAIT_AS_SAID);
 
 	s->opened = s->last;
@@ -323,7 +323,7 @@ bool chunk_open(struct thread_state *s, uint32_t flags)
 /* Other clocks are read without a system call. */
 uint64_t chunk_cpu(void)
 {
-	return process_confined ? 0 : clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	return kernel_confined ? 0 : clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 SLOW uint64_t chunk_clock_stepped(struct thread_state *s)
