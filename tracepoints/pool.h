@@ -64,6 +64,13 @@ enum pool_mode { POOL_CALLS = 0, POOL_COUNTS = 1 };
 enum pool_on_full { POOL_DROP = 0, POOL_WAIT = 1, POOL_OVERWRITE = 2,
 		    POOL_LEND = 3 /* wait a second at most, then drop */ };
 
+/* With POOL_LEND no thread waits if this is not NOT; with POOL_WAIT, none if it
+ * is THREADS. DISK: the recorder can set no more chunks aside, so that it must
+ * wait for the disk itself. THREADS: every buffer has been held by a thread
+ * that fills it for a while, although the recorder asked for them; those
+ * threads may wait for one that has none. */
+enum pool_stuck { STUCK_NOT = 0, STUCK_DISK = 1, STUCK_THREADS = 2 };
+
 /* NONE becomes TOLD (CAS) by the thread that then writes why, and WANTED when
  * that is there. */
 enum pool_snapshot { SNAPSHOT_NONE = 0, SNAPSHOT_TOLD = 1,
@@ -165,9 +172,7 @@ struct pool {
 	_Atomic uint32_t snapshot;
 	char snapshot_reason[256];    /* UTF-8, NUL-terminated */
 
-	/* With POOL_LEND, 1: no thread waits. The recorder can set no more
-	 * chunks aside, so that it must wait for the disk itself. */
-	_Atomic uint32_t is_stuck;
+	_Atomic uint32_t is_stuck;    /* enum pool_stuck: why waiting is vain */
 
 	/* Held by the recorder while it lives; robust, process-shared. */
 	_Alignas(128) pthread_mutex_t recorder;
@@ -237,7 +242,9 @@ struct pool_thread {
  *                                               is dead)
  *   taken --- store --------------> free       (after the header's counts are
  *                                               zeroed; generation + 1)
- * With POOL_OVERWRITE a thread may CAS full > filling.
+ * With POOL_OVERWRITE a thread may CAS full > filling. The last buffers of
+ * either size may be closed: those that have no pages. The recorder gives small
+ * ones pages, and opens them, when threads hold most of the others.
  */
 enum buffer_state { BUFFER_FREE = 0, BUFFER_FILLING = 1, BUFFER_FULL = 2,
 		    BUFFER_TAKEN = 3, BUFFER_CLOSED = 4 /* has no pages */ };

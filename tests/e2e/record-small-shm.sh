@@ -2,7 +2,9 @@
 # Little shared memory, as in a container: LTTng's rings and the pool shrink
 # with it; below that, LTTng is left out, loudly, and then weft says no. If others
 # fill it while a program is recorded, nothing is lost: the pool has its memory
-# from the beginning, and LTTng is left out if it was not ready yet.
+# from the beginning, and LTTng is left out if it was not ready yet. A pool that
+# cannot grow has too few buffers for threads that wait for each other: who has
+# none drops its records, and does not wait for ever.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || {
@@ -68,4 +70,22 @@ filled() {
 for seconds in 0.01 0.03 0.1 0.3; do
 	filled $seconds
 done
+
+# Room for some more than the 22 buffers that the pool has at first, not for 100.
+rm -rf "$T/trace"
+timeout 120 unshare -m -p -f --mount-proc --propagation private sh -c '
+	mount -t tmpfs tmpfs /run/lttng && mount -t tmpfs -o size=1200k \
+		tmpfs /dev/shm || exit 99
+	exec "$WEFT" record --pool-size 1M --on-full wait -o "$T/trace" -- \
+		"$P/p_threads" at-once 100' >"$T/out" 2>"$T/err" ||
+	fail "100 threads: status $?"
+grep -q '/dev/shm has no room for the buffers' "$T/err" || fail "not told of room"
+grep -q 'waited for each other' "$T/err" || fail "not told why: $(cat "$T/err")"
+lost=$(sed -n 's/^weft: lost: \([0-9]*\) records .*/\1/p' "$T/err")
+report
+seen=$(calls small)
+# Each call of small is a record; a thread has three more, and some of time.
+[ "$seen" -ge $((22 * 37)) ] && [ "$seen" -lt 3800 ] &&
+	[ $((seen + lost)) -ge 3800 ] && [ $((seen + lost)) -le 4700 ] ||
+	fail "$seen calls of small and $lost records lost are not 3,800"
 exit 0

@@ -8,9 +8,11 @@
 #include "tracer/recorder/drain/drain.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { MAX_SEEN = 128 };
@@ -458,6 +460,89 @@ void test_drain_tells_of_buffers(void)
 		CHECK_EQ(drain_poll(&drain), n);
 		CHECK_EQ(owner.pool->given_back, ways[i].tells ? n : 0);
 	}
+	tear_down();
+}
+
+static void hold(uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+		atomic_store(&owner.states[i],
+			     buffer_word(BUFFER_FILLING, 0, 0));
+}
+
+/* Where threads fill most of the small buffers there are soon more: in the end
+ * one for each thread that can be recorded. Nothing else of the pool moves. */
+void test_drain_opens_buffers_for_more_threads(void)
+{
+	REQUIRE(set_up());
+	const uint32_t first = owner.small_open, big = owner.small;
+	uint32_t opened = 0;
+
+	owner.pool->on_full = POOL_WAIT;
+	CHECK(first < owner.small && owner.small == owner.thread_slots);
+	CHECK_EQ(state(first), BUFFER_CLOSED);
+	hold(0, first / 2);
+	CHECK_EQ(drain_poll(&drain), 0);
+	for (uint32_t held = first; held < owner.small; ) {
+		hold(0, held);
+		opened += drain_poll(&drain);
+		CHECK_EQ(first + opened, owner.small_open);
+		REQUIRE(owner.small_open > held);
+		CHECK_EQ(state(held), BUFFER_FREE);
+		held = owner.small_open;
+		CHECK(held == owner.small || state(held) == BUFFER_CLOSED);
+	}
+	CHECK_EQ(owner.pool->given_back, opened);
+	hold(0, owner.small);
+	CHECK_EQ(drain_poll(&drain), 0);
+	CHECK_EQ(state(big), BUFFER_FREE);
+	CHECK_EQ(owner.pool->is_stuck, STUCK_NOT);
+	tear_down();
+}
+
+static _Atomic bool sleeper_ends;
+
+static void *sleep_for_buffer(void *unused)
+{
+	const struct timespec most = { 0, 100000000 };
+
+	while (!atomic_load(&sleeper_ends))
+		syscall(SYS_futex, &owner.pool->given_back, FUTEX_WAIT,
+			atomic_load(&owner.pool->given_back), &most, NULL, 0);
+	return unused;
+}
+
+/* Threads fill all buffers, there are no more, and another thread waits: they
+ * are asked for them, and after a second nobody waits, until one comes. */
+void test_drain_lets_nobody_wait_for_threads_that_wait(void)
+{
+	pthread_t sleeper;
+	uint32_t generation;
+
+	REQUIRE(set_up());
+	const uint32_t all = pool_owner_buffers(&owner);
+
+	owner.cannot_grow = true;
+	hold(0, all);
+	drain_poll(&drain);
+	CHECK_EQ(drain.held_since, 0);
+	pthread_create(&sleeper, NULL, sleep_for_buffer, NULL);
+	while (drain.held_since == 0)
+		drain_poll(&drain);
+	generation = atomic_load(&owner.pool->generation);
+	drain.held_since -= 500;
+	drain_poll(&drain);
+	CHECK(owner.pool->cut_before > 0);
+	CHECK(owner.pool->generation != generation);
+	drain.held_since -= 500;
+	drain_poll(&drain);
+	CHECK_EQ(owner.pool->is_stuck, STUCK_THREADS);
+	CHECK_EQ(drain.gave_up, 1);
+	atomic_store(&owner.states[0], buffer_word(BUFFER_FREE, 0, 0));
+	drain_poll(&drain);
+	CHECK_EQ(owner.pool->is_stuck, STUCK_NOT);
+	atomic_store(&sleeper_ends, true);
+	pthread_join(sleeper, NULL);
 	tear_down();
 }
 

@@ -500,6 +500,40 @@ void test_host_lends_nothing_in_vain(void)
 	have_one(p);
 }
 
+/* Every thread that has a buffer waits for one that has none: who says that it
+ * waits does not wait for that. */
+void test_host_waits_for_no_thread_that_waits(void)
+{
+	struct pool *const p = lending_pool();
+
+	p->on_full = POOL_WAIT;
+	atomic_store(&p->is_stuck, STUCK_THREADS);
+	CHECK(!sleeps(p));
+	CHECK(chunk_is_scrap(thread_self));
+	atomic_store(&p->is_stuck, STUCK_NOT);
+	atomic_store(&frees, true);
+	have_one(p);
+	CHECK(sleeps_at_last(p));
+	CHECK(!chunk_is_scrap(thread_self));
+	p->on_full = POOL_DROP;
+	have_one(p);
+}
+
+/* What has no pages is not taken, and nor is what lies behind it. */
+void test_host_takes_no_closed_buffer(void)
+{
+	struct pool *const p = fresh_pool();
+
+	chunk_switch(thread_self, 0);
+	put_all(p, BUFFER_FULL, BUFFER_CLOSED);
+	put_all(p, BUFFER_FREE, BUFFER_CLOSED);
+	chunk_switch(thread_self, 0);
+	chunk_switch(thread_self, 0);
+	CHECK(chunk_is_scrap(thread_self));
+	put_all(p, BUFFER_CLOSED, BUFFER_FREE);
+	have_one(p);
+}
+
 void test_host_code_begins_where_its_function_does(void)
 {
 	const uint64_t start =

@@ -27,13 +27,23 @@ void test_pool_owner_layout_is_valid_at_any_size(void)
 		struct pool p = { .magic = POOL_MAGIC,
 				  .version = POOL_VERSION };
 
-		REQUIRE(pool_owner_layout(&p, bytes) == 0);
-		CHECK(p.size <= bytes);
+		REQUIRE(pool_owner_layout(&p, bytes, UINT64_MAX) == 0);
+		CHECK_EQ(p.small_buffers, p.thread_slots);
 		CHECK(pool_valid(&p, p.size));
 		CHECK(p.big_buffers >= 2 && p.small_buffers >= 8);
 		CHECK(p.process_offset >= sizeof(p));
 		CHECK(p.process_offset % 4096 == 0);
 		CHECK(p.big_offset % 4096 == 0);
+		/* The file may have no byte more than was asked for, or some:
+		 * there are fewer small buffers, and nothing else changes. */
+		const uint32_t big = p.big_buffers;
+
+		for (uint64_t more = 0; more < 1 << 18; more += 50000) {
+			REQUIRE(pool_owner_layout(&p, bytes, bytes + more) ==
+				0);
+			CHECK(p.size <= bytes + more && pool_valid(&p, p.size));
+			CHECK(p.big_buffers == big && p.small_buffers >= 8);
+		}
 	}
 }
 
@@ -41,12 +51,14 @@ void test_pool_owner_layout_of_64_mib(void)
 {
 	struct pool p = { 0 };
 
-	REQUIRE(pool_owner_layout(&p, 64 << 20) == 0);
-	CHECK_EQ(p.small_buffers, 1024);
+	REQUIRE(pool_owner_layout(&p, 64 << 20, 64 << 20) == 0);
+	CHECK(p.small_buffers >= 1024 && p.small_buffers < 1024 + 16);
 	CHECK_EQ(p.thread_slots, 8192);
 	CHECK_EQ(p.process_slots, 1024);
 	CHECK(p.big_buffers > 400);
-	CHECK(pool_owner_layout(&p, 1000) < 0);
+	REQUIRE(pool_owner_layout(&p, 64 << 20, 1 << 30) == 0);
+	CHECK_EQ(p.small_buffers, 8192);
+	CHECK(pool_owner_layout(&p, 1000, UINT64_MAX) < 0);
 }
 
 #ifdef __x86_64__

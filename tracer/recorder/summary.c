@@ -195,6 +195,18 @@ static uint64_t print_unknown(const struct recording *r)
 	return why != NULL;
 }
 
+/* How to lose none where no buffer was free. */
+static void print_way_out(const struct recording *r)
+{
+	if (r->drain.gave_up > 0)
+		message_summary("      all buffers were held by threads that "
+				"waited for each other: use a larger "
+				"--pool-size");
+	else if (r->opt.on_full != POOL_WAIT)
+		message_summary("      to lose none, use a larger --pool-size, "
+				"or --on-full=wait");
+}
+
 /* What the program could not record. Returns 0 if there is nothing. */
 static uint64_t print_unrecorded(const struct recording *r)
 {
@@ -214,8 +226,7 @@ static uint64_t print_unrecorded(const struct recording *r)
 					text);
 	}
 	if (s->lost[LOST_FULL] > 0)
-		message_summary("      to lose none, use a larger --pool-size, "
-				"or --on-full=wait");
+		print_way_out(r);
 	any += print_lost(s->unjoined_processes,
 			  "processes that were not recorded: no memory (where "
 			  "RLIMIT_AS is small, use a smaller --pool-size), or "

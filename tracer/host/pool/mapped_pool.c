@@ -370,7 +370,7 @@ static bool claim(struct buffer_claim *c, uint32_t b, uint64_t word,
 
 /* Always the first free one: a pool that is drained in time then uses few of
  * its buffers, again and again, which stay in the caches and need no new page
- * of this process. */
+ * of this process. Those that are closed come last. */
 static uint32_t claim_in(struct buffer_claim *c, uint32_t first,
 			 uint32_t count, uint32_t slot)
 {
@@ -378,6 +378,8 @@ static uint32_t claim_in(struct buffer_claim *c, uint32_t first,
 		const uint64_t word = atomic_load_explicit(
 			&mapped_view.states[b], memory_order_relaxed);
 
+		if (buffer_state(word) == BUFFER_CLOSED)
+			break;
 		if (buffer_state(word) == BUFFER_FREE &&
 		    claim(c, b, word, buffer_word(BUFFER_FILLING, slot,
 						  buffer_generation(word))))
@@ -480,7 +482,8 @@ static uint32_t claim_next(struct buffer_claim *c, uint32_t slot, bool big)
 
 		if (b != NO_BUFFER)
 			return b;
-		if (lends && has_lent_enough(begin, from, seen))
+		if (atomic_load(&mapped_pool->is_stuck) == STUCK_THREADS ||
+		    (lends && has_lent_enough(begin, from, seen)))
 			break;
 		if (!sleep_since(&mapped_pool->given_back, seen) && lends) {
 			atomic_store(&in_vain_at, seen + UINT64_C(1));

@@ -33,12 +33,13 @@ enum {
 	PAGE = 4096,
 	SMALL_BYTES = POOL_SMALL_WORDS * 8,
 	BIG_BYTES = POOL_BIG_WORDS * 8,
-	MAX_SMALL = 1024,
+	MAX_FIRST = 1024,          /* small buffers that are there at once */
 	MAX_THREADS = 8192,
 	MAX_PROCESSES = 1024,
 	DEFAULT_BYTES = 64 << 20,
 	SMALLEST_BYTES = 1 << 20,
 	SLICE = 16,                /* big buffers that get pages at once */
+	MOST_MORE = 512,           /* the same of small ones, later */
 	KEPT_MODE = 0400,          /* of a pool that a dead recorder left, */
 	KEPT_SECONDS = 3600,       /* and how long it stays */
 };
@@ -100,14 +101,17 @@ static uint32_t within(uint64_t n, uint32_t least, uint32_t most)
 	return n < least ? least : n > most ? most : (uint32_t)n;
 }
 
-int pool_owner_layout(struct pool *p, uint64_t bytes)
+/* 1,000 idle threads take 8 of 64 MiB. */
+static uint32_t first_small(uint64_t bytes)
 {
-	/* 1,000 idle threads take 8 of 64 MiB. */
-	const uint32_t small = within(bytes / 8 / SMALL_BYTES, 8, MAX_SMALL);
+	return within(bytes / 8 / SMALL_BYTES, 8, MAX_FIRST);
+}
+
+/* The parts before the buffers. Returns where they end. */
+static uint64_t lay_out_head(struct pool *p, uint64_t bytes)
+{
 	uint64_t at = whole_pages(sizeof(*p));
 
-	if (bytes < SMALLEST_BYTES)
-		return -1;
 	p->thread_slots = within(bytes / SMALL_BYTES, 64, MAX_THREADS);
 	p->process_slots = within(bytes / 65536, 16, MAX_PROCESSES);
 	p->process_offset = at;
@@ -119,17 +123,31 @@ int pool_owner_layout(struct pool *p, uint64_t bytes)
 	p->verdict_offset = at;
 	at += whole_pages(p->verdict_slots * UINT64_C(8));
 	p->state_offset = at;
-	/* There can never be more big buffers than this. */
-	at += whole_pages((small + bytes / BIG_BYTES) * 8);
-	p->small_offset = at;
-	p->small_buffers = small;
-	at += (uint64_t)small * SMALL_BYTES;
-	p->big_offset = at;
+	/* There can never be more of them than this. */
+	return at + whole_pages((p->thread_slots + bytes / BIG_BYTES) * 8);
+}
+
+int pool_owner_layout(struct pool *p, uint64_t bytes, uint64_t most)
+{
+	const uint32_t first = first_small(bytes);
+
+	if (bytes < SMALLEST_BYTES)
+		return -1;
+	p->small_offset = lay_out_head(p, bytes);
+	const uint64_t at = p->small_offset + (uint64_t)first * SMALL_BYTES;
+
 	if (at + 2 * BIG_BYTES > bytes)
 		return -1;
 	p->big_buffers = (uint32_t)((bytes - at) / BIG_BYTES);
-	p->size = at + (uint64_t)p->big_buffers * BIG_BYTES;
-	assert(p->size <= bytes);
+	const uint64_t big = (uint64_t)p->big_buffers * BIG_BYTES;
+	const uint64_t room = most < at + big ? 0 : most - at - big;
+
+	p->small_buffers = first + within(room / SMALL_BYTES, 0,
+					  p->thread_slots - first);
+	p->big_offset = p->small_offset +
+			(uint64_t)p->small_buffers * SMALL_BYTES;
+	p->size = p->big_offset + big;
+	assert(at + big <= bytes && p->small_buffers >= first);
 	return 0;
 }
 
@@ -303,13 +321,27 @@ static void pool_cleanup(void)
 	each_abandoned(remove_others, &newest);
 }
 
-/* A file may not be larger (ulimit -f). */
-static uint64_t file_limit(void)
+static uint64_t limit_of(int resource)
 {
 	struct rlimit limit;
 
-	return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur :
+	return getrlimit(resource, &limit) == 0 ? limit.rlim_cur :
 	       RLIM_INFINITY;
+}
+
+/* A file may not be larger (ulimit -f). */
+static uint64_t file_limit(void)
+{
+	return limit_of(RLIMIT_FSIZE);
+}
+
+/* Where address space is limited (ulimit -v), buffers for later have none. */
+static uint64_t most_bytes(uint64_t bytes)
+{
+	const uint64_t file = file_limit();
+
+	return limit_of(RLIMIT_AS) == RLIM_INFINITY || file < bytes ? file :
+	       bytes;
 }
 
 static uint64_t choose_bytes(uint64_t wish)
@@ -464,7 +496,7 @@ int pool_owner_create(struct pool_owner *o, const struct pool_wish *wish)
 	pool_cleanup();
 	const uint64_t bytes = choose_bytes(wish->bytes);
 
-	if (pool_owner_layout(&shape, bytes) != 0) {
+	if (pool_owner_layout(&shape, bytes, most_bytes(bytes)) != 0) {
 		message("a pool of %" PRIu64 " KiB is too small, at least %d "
 			"KiB are needed: %s", bytes / 1024,
 			SMALLEST_BYTES / 1024, wish->bytes > 0 ?
@@ -494,12 +526,41 @@ static void open_buffers(struct pool_owner *o, uint32_t from, uint32_t n)
 				      memory_order_release);
 }
 
+/* Returns whether there was room for n more. */
+static bool open_small(struct pool_owner *o, uint32_t n)
+{
+	if (give_pages(o, pool_owner_buffer(o, o->small_open),
+		       (size_t)n * SMALL_BYTES) != 0)
+		return false;
+	open_buffers(o, o->small_open, n);
+	o->small_open += n;
+	return true;
+}
+
+uint32_t pool_owner_grow(struct pool_owner *o)
+{
+	const uint32_t left = o->small - o->small_open;
+	const uint32_t more = within(o->small_open / 2, 1, MOST_MORE);
+
+	if (left == 0 || o->cannot_grow)
+		return 0;
+	const uint32_t n = within(pool_folder_free() / 4 / SMALL_BYTES, 0,
+				  more < left ? more : left);
+
+	if (n > 0 && open_small(o, n))
+		return n;
+	o->cannot_grow = true;
+	message(POOL_FOLDER " has no room for the buffers of more than %u "
+		"threads that live at one time: make room there",
+		o->small_open + o->big);
+	return 0;
+}
+
 uint32_t pool_owner_populate(struct pool_owner *o)
 {
 	uint32_t big = 0;
 
-	if (give_pages(o, o->small_base, (size_t)o->small * SMALL_BYTES) == 0)
-		open_buffers(o, 0, o->small);
+	open_small(o, first_small(o->pool->asked));
 	while (big < o->big) {
 		const uint32_t left = o->big - big;
 		const uint32_t n = left < SLICE ? left : SLICE;

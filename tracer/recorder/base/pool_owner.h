@@ -20,8 +20,8 @@ struct pool_wish {
 	bool attached;             /* programs join that run already */
 };
 
-/* All but the contents of the mapping, and is_cut, is fixed once the pool is
- * made. */
+/* All but the contents of the mapping, is_cut, and how far it has grown is
+ * fixed once the pool is made. */
 struct pool_owner {
 	struct pool *pool;
 	struct pool_process *processes;
@@ -30,6 +30,7 @@ struct pool_owner {
 	_Atomic uint64_t *verdicts;
 	uint64_t *small_base, *big_base;
 	uint32_t process_slots, thread_slots, small, big;
+	uint32_t small_open;       /* so many of the small ones have pages */
 	uint32_t verdict_slots;
 	uint64_t recording;        /* the pool's random number */
 	uint64_t size;             /* bytes */
@@ -38,6 +39,7 @@ struct pool_owner {
 	dev_t device;
 	ino_t inode;
 	char path[64];
+	bool cannot_grow;          /* there was no room for more buffers */
 	_Atomic bool is_cut;       /* a program has taken pages of the file */
 };
 
@@ -52,6 +54,10 @@ int pool_owner_create(struct pool_owner *o, const struct pool_wish *wish);
  * many of the big ones are open; prints a line if not all are. */
 uint32_t pool_owner_populate(struct pool_owner *o);
 
+/* Open more of the small buffers, where that leaves others enough of
+ * POOL_FOLDER. Returns how many; prints a line, once, if there is no room. */
+uint32_t pool_owner_grow(struct pool_owner *o);
+
 /* Of the buffers that can be used, those that are not free: percent. */
 uint32_t pool_owner_fill(const struct pool_owner *o);
 
@@ -59,9 +65,11 @@ uint32_t pool_owner_fill(const struct pool_owner *o);
 void pool_owner_remove(struct pool_owner *o);
 
 /* Compute where everything lies in a pool of that many bytes, into p, whose
- * verdict_slots are lowered if they would take much of it. Returns negative if
- * that is too small. */
-int pool_owner_layout(struct pool *p, uint64_t bytes);
+ * verdict_slots are lowered if they would take much of it. It has a small
+ * buffer for each thread, of which the bytes have room for some: the rest needs
+ * pages only when it is opened. most: bytes that the file may have. Returns
+ * negative if that is too small. */
+int pool_owner_layout(struct pool *p, uint64_t bytes, uint64_t most);
 
 /* Whether the private copies describe parts that lie in the mapping, in order
  * and without overlap. */
@@ -104,4 +112,10 @@ static inline uint32_t pool_owner_buffer_words(const struct pool_owner *o,
 static inline uint32_t pool_owner_buffers(const struct pool_owner *o)
 {
 	return o->small + o->big;
+}
+
+/* The buffer after i, without the small ones that are closed. */
+static inline uint32_t pool_owner_next(const struct pool_owner *o, uint32_t i)
+{
+	return i + 1 == o->small_open ? o->small : i + 1;
 }

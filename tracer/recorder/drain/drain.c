@@ -18,6 +18,8 @@ enum {
 	MANY = 8,                  /* buffers that take a while to send */
 	SEND_AT_ONCE = 4,          /* before the pool is looked at again */
 	ASIDE_SHARE = 16,          /* of the memory */
+	ASK_MS = 500,              /* without a buffer handed over: ask, */
+	GIVE_UP_MS = 1000,         /* and let nobody wait for one */
 };
 
 struct drain_entry {
@@ -98,16 +100,18 @@ static const struct chunk_header *header_of(const struct drain *d, uint32_t i)
 static uint32_t look(struct drain *d, bool is_first)
 {
 	const uint32_t all = pool_owner_buffers(d->owner);
-	uint32_t n = 0, unused[2] = { 0 }, full[2] = { 0 };
+	uint32_t n = 0, unused[2] = { 0 }, full[2] = { 0 }, held[2] = { 0 };
 
-	for (uint32_t i = 0; i < all; i++) {
+	for (uint32_t i = 0; i < all; i = pool_owner_next(d->owner, i)) {
 		const uint64_t word = state_of(d, i);
 		const enum buffer_state state = buffer_state(word);
 
 		unused[i >= d->owner->small] += state == BUFFER_FREE;
 		if (state != BUFFER_FULL && !(state == BUFFER_FILLING &&
-		    d->registry->dead_n > 0 && thread_is_dead(d, word)))
+		    d->registry->dead_n > 0 && thread_is_dead(d, word))) {
+			held[i >= d->owner->small] += state == BUFFER_FILLING;
 			continue;
+		}
 		const struct chunk_header *const h = header_of(d, i);
 
 		full[i >= d->owner->small]++;
@@ -118,6 +122,9 @@ static uint32_t look(struct drain *d, bool is_first)
 	}
 	assert(n <= all && unused[1] <= d->owner->big);
 	d->free_big = unused[1];
+	d->small_held = held[0];
+	d->is_held = held[0] + held[1] > 0 && n == 0 &&
+		     unused[0] + unused[1] == 0;
 	d->is_filling = full[0] > unused[0] / 2 || full[1] > unused[1] / 2;
 	return n;
 }
@@ -186,7 +193,8 @@ void drain_send_aside(struct drain *d)
 static void be_stuck(struct drain *d, bool is_stuck)
 {
 	if (d->is_stuck != is_stuck)
-		atomic_store(&d->owner->pool->is_stuck, is_stuck);
+		atomic_store(&d->owner->pool->is_stuck, is_stuck ? STUCK_DISK :
+			     STUCK_NOT);
 	d->is_stuck = is_stuck;
 }
 
@@ -314,6 +322,73 @@ static uint32_t take_in_order(struct drain *d, uint32_t n)
 	return taken;
 }
 
+/* ---- more threads than buffers ----
+ * A thread that fills a buffer may wait for one that has none and waits for it,
+ * as at a barrier. Where threads hold most of the small buffers, more are
+ * opened. Where they hold all, and none is left to be opened, the threads are
+ * asked for them; and who still has none after a second need not wait. */
+
+/* A budget may have asked for more a moment ago, of threads that have not seen
+ * it as yet: that is not taken back. */
+static void cut(struct pool *p, uint64_t before)
+{
+	if (before > atomic_load(&p->cut_before))
+		atomic_store(&p->cut_before, before);
+	atomic_fetch_add(&p->generation, POOL_GENERATION_STEP);
+}
+
+/* Those that sleep look again, one at a time. */
+static bool anybody_waits(struct pool *p)
+{
+	return syscall(SYS_futex, &p->given_back, FUTEX_WAKE, 1, NULL, NULL,
+		       0) > 0;
+}
+
+static void be_held(struct drain *d, uint64_t now)
+{
+	struct pool *const p = d->owner->pool;
+
+	if (d->held_since == 0 && anybody_waits(p)) {
+		d->held_since = now;
+		d->was_asked = false;
+	}
+	const uint64_t ms = d->held_since == 0 ? 0 : now - d->held_since;
+
+	if (ms >= ASK_MS && !d->was_asked) {
+		d->was_asked = true;
+		cut(p, rate_ticks(d->rate));
+	}
+	if (ms >= GIVE_UP_MS && !d->is_given_up) {
+		d->is_given_up = true;
+		d->gave_up++;
+		atomic_store(&p->is_stuck, STUCK_THREADS);
+	}
+}
+
+static void be_released(struct drain *d)
+{
+	d->held_since = 0;
+	if (d->is_given_up)
+		atomic_store(&d->owner->pool->is_stuck, d->is_stuck ?
+			     STUCK_DISK : STUCK_NOT);
+	d->is_given_up = false;
+}
+
+/* Returns how many buffers were opened. */
+static uint32_t make_room(struct drain *d)
+{
+	struct pool_owner *const o = d->owner;
+	const uint32_t more = d->small_held > o->small_open / 4 * 3 ?
+			      pool_owner_grow(o) : 0;
+
+	d->untold += more;
+	if (d->is_held && more == 0)
+		be_held(d, rate_mono_ms());
+	else
+		be_released(d);
+	return more;
+}
+
 uint32_t drain_poll(struct drain *d)
 {
 	registry_find_dead(d->registry, false);
@@ -326,8 +401,9 @@ uint32_t drain_poll(struct drain *d)
 		d->is_many = n > MANY;
 		qsort(d->entry, n, sizeof(*d->entry), by_stream);
 		n = take_in_order(d, n);
-		wake_waiting(d);
 	}
+	n += make_room(d);
+	wake_waiting(d);
 	if (d->only_aside)
 		return n;
 	registry_free_dead(d->registry);
@@ -403,7 +479,8 @@ void drain_copy_older(struct drain *d, uint64_t ms)
 {
 	const uint64_t before = tick_before(d, ms);
 
-	for (uint32_t i = 0; i < pool_owner_buffers(d->owner); i++) {
+	for (uint32_t i = 0; i < pool_owner_buffers(d->owner);
+	     i = pool_owner_next(d->owner, i)) {
 		const uint64_t word = state_of(d, i);
 
 		if (is_overdue(d, i, before, word))
@@ -413,7 +490,8 @@ void drain_copy_older(struct drain *d, uint64_t ms)
 
 void drain_copy_open(struct drain *d)
 {
-	for (uint32_t i = 0; i < pool_owner_buffers(d->owner); i++) {
+	for (uint32_t i = 0; i < pool_owner_buffers(d->owner);
+	     i = pool_owner_next(d->owner, i)) {
 		const uint64_t word = state_of(d, i);
 
 		if (buffer_state(word) == BUFFER_FILLING &&
@@ -422,21 +500,16 @@ void drain_copy_open(struct drain *d)
 	}
 }
 
-/* A budget may have asked for more a moment ago, of threads that have not seen
- * it as yet: that is not taken back. */
 void drain_cut_older(struct drain *d, uint64_t ms)
 {
-	struct pool *const p = d->owner->pool;
 	const uint64_t before = tick_before(d, ms);
 	bool any = false;
 
-	for (uint32_t i = 0; !any && i < pool_owner_buffers(d->owner); i++)
+	for (uint32_t i = 0; !any && i < pool_owner_buffers(d->owner);
+	     i = pool_owner_next(d->owner, i))
 		any = is_overdue(d, i, before, state_of(d, i));
-	if (!any)
-		return;
-	if (before > atomic_load(&p->cut_before))
-		atomic_store(&p->cut_before, before);
-	atomic_fetch_add(&p->generation, POOL_GENERATION_STEP);
+	if (any)
+		cut(d->owner->pool, before);
 }
 
 uint64_t drain_overwritten(const struct drain *d)

@@ -36,6 +36,13 @@ struct drain {
 	bool is_many;              /* or there were many buffers this time */
 	bool only_aside;           /* nothing may be sent now */
 	bool is_stuck;             /* there was no room aside, and much is */
+	uint32_t small_held;       /* small buffers that threads filled last
+	                            * time */
+	bool is_held;              /* they filled all buffers that are open, */
+	uint64_t held_since;       /* ms, and others have waited since; 0: no */
+	bool was_asked;            /* since then, to hand them over */
+	bool is_given_up;          /* nobody is to wait any more */
+	uint64_t gave_up;          /* how often that was so */
 	struct aside aside;        /* where sending takes too long */
 	/* These are shown each chunk as it is taken; borrowed; NULL: none. */
 	struct lua_names *names;
@@ -56,7 +63,8 @@ int drain_init(struct drain *d, struct pool_owner *owner,
 	       const struct rate *rate);
 
 /* Send every full buffer, and what dead threads left; then free the slots of
- * the dead. Returns how many buffers it went through. A chunk that may have an
+ * the dead. Opens more small buffers where threads hold most of them. Returns
+ * how many buffers it went through. A chunk that may have an
  * older one of its stream still to come waits for the next call. Where the pool
  * fills up, chunks are only copied, and sent by later calls. */
 uint32_t drain_poll(struct drain *d);
