@@ -223,5 +223,9 @@ bool lua_co_valid(const struct coroutine *co)
 
 int lua_co_status(const struct coroutine *co)
 {
-	return ((int (*)(lua_State *))co->vm->lib->api.lua_status)(co->L);
+	const struct lua_lib *const lib = co->vm->lib;
+	const int status = ((int (*)(lua_State *))lib->api.lua_status)(co->L);
+
+	return status > LUA_STATUS_YIELD && lib->abi->goes_on &&
+	       lib->abi->goes_on(co) ? LUA_STATUS_OK : status;
 }

@@ -54,7 +54,8 @@ INLINE struct coroutine *lua_co_holder(struct coroutine *co)
 	       co->vm->holder : co;
 }
 
-/* lua_status, which never fails: says LUA_OK (0) if L cannot be read. */
+/* lua_status, but LUA_OK (0) of what runs on in a message handler, too. L must
+ * be readable. */
 int lua_co_status(const struct coroutine *co);
 
 /* The invariants of a lua_State of a known VM, between its events: what it

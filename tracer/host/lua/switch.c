@@ -67,14 +67,15 @@ static bool is_readable(const struct coroutine *co)
 	return co->vm && memory_readable(co->L);
 }
 
-/* Has co, which runs, no call open? Asked of LuaJIT alone: where returns are
- * untold, the shadow stack does not say it. */
-static bool is_done(const struct coroutine *co)
+/* Has co, whose status is that of one that runs, no call open? The shadow stack
+ * does not say it where returns are untold, nor where an error has ended co and
+ * coroutine.wrap has closed it since, in 5.4. It must be readable. */
+static bool is_empty(const struct coroutine *co)
 {
-	const struct lua_abi *const abi = co->vm->lib->abi;
+	const struct lua_lib *const lib = co->vm->lib;
 
-	return abi->is_jit && abi->innermost(&co->vm->lib->api, co->L,
-					     co->vm->by_layout).id == 0;
+	return lib->abi->innermost(&lib->api, co->L,
+				   co->vm->by_layout).id == 0;
 }
 
 /* The program may call a coroutine that has yielded, whose status stays as it
@@ -121,7 +122,8 @@ static void detach_as(struct thread_state *s, int status, uint64_t now)
 		if (!is_called(s, co, &count) && count != 0)
 			lua_unwind_above(s, count, now);
 		why = SUSPEND_YIELD;
-	} else if (status == LUA_STATUS_OK && is_done(co)) {
+	} else if (status == LUA_STATUS_OK && co->vm->lib->abi->is_jit &&
+		   is_empty(co)) {
 		why = SUSPEND_RETURN;
 	}
 	if (why != SUSPEND_YIELD)
@@ -229,7 +231,7 @@ static bool detach_if_off(struct thread_state *s, uint64_t held, uint64_t now)
 	if (shadow_depth(s) != 0 &&
 	    (status == LUA_STATUS_OK ||
 	     (status == LUA_STATUS_YIELD && is_called(s, g->owner, &count))) &&
-	    !is_done(g->owner))
+	    !is_empty(g->owner))
 		return false;
 	detach_as(s, status, now);
 	return true;
@@ -248,11 +250,7 @@ enum { CALLERS = 64 };
 /* Does nothing run on it any more? It must be readable. */
 static bool is_over(const struct coroutine *co)
 {
-	const struct lua_lib *const lib = co->vm->lib;
-
-	return lua_co_status(co) != LUA_STATUS_OK ||
-	       lib->abi->innermost(&lib->api, co->L,
-				   co->vm->by_layout).id == 0;
+	return lua_co_status(co) != LUA_STATUS_OK || is_empty(co);
 }
 
 /* There was an event on by. Does it show that g, which stands on by's call f,

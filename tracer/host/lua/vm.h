@@ -56,6 +56,9 @@ struct lua_abi {
 	/* Would lua_resume(L, b, c) run something? */
 	bool (*resumable)(const struct weft_lua_api *api, lua_State *L, long b,
 			  long c);
+	/* LuaJIT, in which lua_status tells of an error while its handler runs:
+	 * does co run? NULL: not needed. */
+	bool (*goes_on)(const struct coroutine *co);
 	/* Name functions by the tables that they are in. */
 	void (*name_all)(const struct lua_vm *vm, lua_State *L);
 	/* LuaJIT: have a C function's returns told, where that can be; stop

@@ -85,6 +85,17 @@ static int yield(lua_State *L)
 	return compat_yield(trial->api, L);
 }
 
+static bool is_running_told(lua_State *L, bool is)
+{
+#if WEFT_LUA_ABI == 21
+	return layout_is_running((uint64_t)L) == is;
+#else
+	(void)L;
+	(void)is;
+	return true;
+#endif
+}
+
 /* Runs a function as a coroutine, to its third stop or its end. */
 static int resume(lua_State *L)
 {
@@ -95,6 +106,7 @@ static int resume(lua_State *L)
 	for (int i = 0; i < 3; i++) {
 		if (i == 0 || API(trial->api, lua_status)(co) == LUA_YIELD)
 			compat_resume(trial->api, co, L);
+		trial->wrong += !is_running_told(co, false);
 	}
 	return 0;
 }
@@ -293,7 +305,8 @@ static void try_event(lua_State *L, lua_Debug *ar)
 	c_function = (uint64_t)API(api, lua_tocfunction)(L, -1);
 	API(api, lua_settop)(L, -2);
 	trial->events++;
-	if (!is_same_main((uint64_t)L) || !are_same_callers(L, id) ||
+	if (!is_same_main((uint64_t)L) || !is_running_told(L, true) ||
+	    !are_same_callers(L, id) ||
 	    !is_same_function((uint64_t)L, id, ar, c_function))
 		trial->wrong++;
 	trial->tails += layout_is_tail_call((uint64_t)L, id, c_function != 0);

@@ -634,5 +634,6 @@ const struct lua_abi lua_abi = {
 	.is_jit = IS_JIT,
 #if WEFT_LUA_ABI == 21
 	.wrap = luajit_wrap,
+	.goes_on = luajit_goes_on,
 #endif
 };

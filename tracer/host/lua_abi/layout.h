@@ -203,7 +203,7 @@ INLINE bool layout_tail_calls(uint64_t L, uint64_t id)
 
 #elif WEFT_LUA_ABI == 21
 enum {
-	STATE_GLOBAL = 16, STATE_STACK = 56,
+	STATE_GLOBAL = 16, STATE_STACK = 56, STATE_C_FRAME = 80,
 	FUNC_FFID = 10, FUNC_UPVALUES = 11, FUNC_PC = 32,
 	C_CLOSURE_FUNCTION = 40, C_CLOSURE_UPVALUE = 48, PROTO_SIZE = 104,
 	FFID_LUA = 0, FFID_C = 1,
@@ -215,6 +215,12 @@ enum {
 INLINE uint64_t layout_id(const lua_Debug *d)
 {
 	return (uint64_t)d->i_ci & 0xffff;
+}
+
+/* Does it run, or has it resumed what does? Else no C code is below it. */
+INLINE bool layout_is_running(uint64_t L)
+{
+	return layout_word(L + STATE_C_FRAME) != 0;
 }
 
 INLINE uint64_t layout_function(uint64_t L, uint64_t id)

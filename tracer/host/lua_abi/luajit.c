@@ -23,6 +23,11 @@ bool luajit_is_untold(const struct coroutine *co, uint64_t id)
 	       number_of(layout_function((uint64_t)co->L, id)) != FFID_C;
 }
 
+bool luajit_goes_on(const struct coroutine *co)
+{
+	return co->vm->by_layout && layout_is_running((uint64_t)co->L);
+}
+
 bool luajit_has_taken_over(const struct coroutine *co, uint64_t id)
 {
 	const struct thread_state *const s = thread_self;
