@@ -246,7 +246,8 @@ enum item_type {
 	                   * belongs to (0: none; the word may be missing) */
 	ITEM_OFFCPU = 10, /* pairs of ticks, from and to. The first: the time
 	                   * for which switches are known. The others lie in
-	                   * it and rise: the thread did not run */
+	                   * it and rise: the thread did not run. An empty
+	                   * pair at the end of one: there was no core for it */
 	ITEM_NOTE = 11,   /* key string, value string; in CHUNK_META chunks */
 	ITEM_UNTOLD_RETURN = 12, /* dictionary index: a C function whose
 	                   * returns its VM does not tell. It ends at the next

@@ -153,6 +153,9 @@ void decode_vm(const struct chunk_item *, struct chunk_vm *);
  * The first pair is the time for which switches are known; the others are when
  * the thread did not run (they may be out of order, or outside the first). */
 size_t decode_offcpu(const struct chunk_item *, const uint64_t **pair);
+/* Did the thread have no core in the i-th of n pairs? An empty one at its end
+ * says so. */
+bool decode_offcpu_is_ready(const uint64_t *pair, size_t i, size_t n);
 
 /* The chunk's ITEM_SAMPLES: where the thread's program counter was, once in
  * each period ns (> 0) that it spent on a CPU between the ticks from and to,

@@ -135,6 +135,12 @@ size_t decode_offcpu(const struct chunk_item *item, const uint64_t **pair)
 	return (item->n - 1) / 2;
 }
 
+bool decode_offcpu_is_ready(const uint64_t *pair, size_t i, size_t n)
+{
+	return i + 1 < n && pair[2 * i + 2] == pair[2 * i + 1] &&
+	       pair[2 * i + 3] == pair[2 * i + 1];
+}
+
 bool decode_next_segment(const struct chunk *c, struct chunk_segment *s)
 {
 	const uint64_t *at;

@@ -115,6 +115,7 @@ static void subtract(struct top *t, struct figures *f)
 	take_off(&f->suspended, b->suspended);
 	take_off(&f->cpu, b->cpu);
 	take_off(&f->off, b->off);
+	take_off(&f->ready, b->ready);
 	take_off(&f->total_cpu, b->total_cpu);
 	take_off(&f->total_off, b->total_off);
 	t->before[f->func] = now;

@@ -391,6 +391,7 @@ static void add_trace_node(struct cct *t, node_id id,
 		struct cct_cpu sum = cct_cpu_of(t, id);
 
 		sum.off += ns_of(from, cpu.off);
+		sum.ready += ns_of(from, cpu.ready);
 		sum.unknown += ns_of(from, cct_has_cpu(from->cct) ?
 					   cpu.unknown : n->self);
 		cct_put_cpu(t, id, sum);

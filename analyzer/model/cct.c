@@ -448,6 +448,7 @@ void cct_add_times(struct cct *t, node_id to, const struct cct *from,
 	if (!t->cpu)
 		return;
 	t->cpu[to].off += from->cpu ? from->cpu[id].off : 0;
+	t->cpu[to].ready += from->cpu ? from->cpu[id].ready : 0;
 	t->cpu[to].unknown += from->cpu ? from->cpu[id].unknown : n->self;
 }
 

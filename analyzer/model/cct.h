@@ -50,6 +50,7 @@ enum cct_flag {
 struct cct_cpu {
 	uint64_t off;     /* the thread did not run */
 	uint64_t unknown; /* its switches are not known */
+	uint64_t ready;   /* part of off: it had no core, as far as is known */
 };
 
 /* Of a node's calls, those that have no records; but for the last line. */
@@ -166,7 +167,7 @@ void cct_put_lengths(struct cct *, node_id, uint32_t step, uint64_t calls);
 /* Add the node's histogram to an array of HIST_STEPS; false if histograms are
  * not collected. */
 bool cct_hist_counts(const struct cct *, node_id, uint64_t *counts);
-/* Set a node's times off the CPU; needs cct_has_cpu. */
+/* Set a node's times off the CPU; needs cct_has_cpu, and ready <= off. */
 void cct_put_cpu(struct cct *, node_id, struct cct_cpu);
 /* Zeros where they are not collected. */
 struct cct_cpu cct_cpu_of(const struct cct *, node_id);

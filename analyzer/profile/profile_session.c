@@ -342,10 +342,11 @@ static int add_cpu(struct profile_session *p, const void *row)
 	struct cct *const t = p->s->cct;
 
 	if (!cct_has_cpu(t) || from->back > cct_count(t) - p->cpu ||
-	    from->back == 0)
+	    from->back == 0 || from->ready > from->off)
 		return damaged("times off the CPU");
 	p->cpu += (node_id)from->back;
-	cct_put_cpu(t, p->cpu, (struct cct_cpu){ from->off, from->unknown });
+	cct_put_cpu(t, p->cpu, (struct cct_cpu){ from->off, from->unknown,
+						   from->ready });
 	return 0;
 }
 

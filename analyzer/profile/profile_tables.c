@@ -132,7 +132,7 @@ static const struct profile_field length[] = {
 
 static const struct profile_field cpu[] = {
 	NUMBER(profile_cpu, back), NUMBER(profile_cpu, off),
-	NUMBER(profile_cpu, unknown),
+	NUMBER(profile_cpu, unknown), NUMBER(profile_cpu, ready),
 };
 
 static const struct profile_field label[] = {

@@ -40,7 +40,7 @@ struct profile_collected { uint64_t hist, cpu; };
 struct profile_length { uint64_t back, step, calls; };
 
 /* struct cct_cpu of a node, in ticks, if it is not 0; back is never 0. */
-struct profile_cpu { uint64_t back, off, unknown; };
+struct profile_cpu { uint64_t back, off, unknown, ready; };
 
 /* struct cct_counted of a node, if it is not 0; back is never 0. */
 struct profile_counted { uint64_t back, untimed, brief; };

@@ -473,7 +473,7 @@ static void add_cpu(struct block *b, struct cct *t, node_id id)
 
 	if (cpu.off > 0 || cpu.unknown > 0)
 		*(struct profile_cpu *)next_row(b) = (struct profile_cpu){
-			step(b, id), cpu.off, cpu.unknown };
+			step(b, id), cpu.off, cpu.unknown, cpu.ready };
 }
 
 /* What samples tell, if there is any of it. */

@@ -261,7 +261,9 @@ static void add_offcpu(struct replay *r, struct stream *st,
 		if (end <= begin)
 			continue;
 		t->offcpu += end - begin;
-		replay_time_add_edge(&st->own, begin, CPU_OFF);
+		replay_time_add_edge(&st->own, begin,
+				     decode_offcpu_is_ready(pair, i, n) ?
+				     CPU_READY : CPU_OFF);
 		replay_time_add_edge(&st->own, end, CPU_ON);
 		from = end;
 	}

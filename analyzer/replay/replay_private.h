@@ -93,7 +93,8 @@ struct waiting {
 
 enum { LEVELS = 3 };
 
-enum cpu_state { CPU_ON, CPU_OFF, CPU_UNKNOWN };
+/* READY is also off: without a core. */
+enum cpu_state { CPU_ON, CPU_UNKNOWN, CPU_OFF, CPU_READY };
 
 /* From this tick on a thread is in that state. */
 struct edge { ticks at; uint32_t cpu; };

@@ -30,7 +30,8 @@ static struct cct_cpu cpu_of(const struct switches *w, ticks from, ticks to)
 				 w->edge[i].at : to;
 
 		if (at > from) {
-			cpu.off += state == CPU_OFF ? at - from : 0;
+			cpu.off += state >= CPU_OFF ? at - from : 0;
+			cpu.ready += state == CPU_READY ? at - from : 0;
 			cpu.unknown += state == CPU_UNKNOWN ? at - from : 0;
 			from = at;
 		}
@@ -49,6 +50,9 @@ static void take_cpu(struct stream *st, node_id node, ticks span)
 	struct cct_cpu *const of = &st->tree->cpu[node];
 
 	of->off -= cpu.off < of->off ? cpu.off : of->off;
+	of->ready -= cpu.ready < of->ready ? cpu.ready : of->ready;
+	if (of->ready > of->off)
+		of->ready = of->off;
 	of->unknown -= cpu.unknown < of->unknown ? cpu.unknown : of->unknown;
 }
 
@@ -165,10 +169,10 @@ static void spend(const struct replay *r, struct stream *st, ticks span)
 	const node_id here = st->frame[st->depth - 1].node;
 
 	assert(st->depth >= 1);
-	if (st->tree->sampled && st->cpu != CPU_OFF &&
+	if (st->tree->sampled && st->cpu < CPU_OFF &&
 	    !replay_samples_are_known(st))
 		st->tree->sampled[here].unsampled += span;
-	if (st->cpu == CPU_OFF && st->level == 0 && span > 0 && r->sink &&
+	if (st->cpu >= CPU_OFF && st->level == 0 && span > 0 && r->sink &&
 	    r->sink->off)
 		r->sink->off(r->ctx, st, st->now, st->now + span);
 	st->now += span;
@@ -178,8 +182,10 @@ static void spend(const struct replay *r, struct stream *st, ticks span)
 		replay_samples_pass(r, st, here, span);
 	if (!st->tree->cpu)
 		return;
-	if (st->cpu == CPU_OFF)
+	if (st->cpu >= CPU_OFF)
 		st->tree->cpu[here].off += span;
+	if (st->cpu == CPU_READY)
+		st->tree->cpu[here].ready += span;
 	else if (st->cpu == CPU_UNKNOWN)
 		st->tree->cpu[here].unknown += span;
 }

@@ -362,6 +362,7 @@ void figures_add_self(struct figures *f, struct cct *t, node_id id)
 	}
 	if (cct_has_cpu(t)) {
 		f->off += cpu.off;
+		f->ready += cpu.ready;
 		f->cpu += on_cpu(cct_get(t, id)->self, cpu.off, cpu.unknown);
 	}
 }
@@ -396,6 +397,7 @@ void figures_add(struct figures *f, const struct figures *more)
 	f->total_variance += more->total_variance;
 	f->cpu += more->cpu;
 	f->off += more->off;
+	f->ready += more->ready;
 	f->total_cpu += more->total_cpu;
 	f->total_off += more->total_off;
 }

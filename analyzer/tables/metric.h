@@ -212,6 +212,7 @@ struct figures {
 	/* On and off the CPU: parts of self, and of total; 0 without switches.
 	 * The rest of them is time for which switches are not known. */
 	ticks cpu, off, total_cpu, total_off;
+	ticks ready;            /* of off: without a core, as far as is known */
 };
 
 /* By node: total and suspended, as cct_totals says. For the node and all below
@@ -299,6 +300,9 @@ static inline uint64_t figures_timed(const struct figures *f)
 	METRIC_CPU_ERROR("cpu-error", "standard error of a net cpu"), \
 	METRIC_SWITCH("off-cpu", NULL, off, \
 		      "part of self in which it did not run", .drop = 1), \
+	METRIC_SWITCH("no-core", "no core", ready, \
+		      "part of off-cpu without a core", \
+		      .drop = 1), \
 	METRIC_SWITCH("total-cpu", "total cpu", total_cpu, \
 		      "part of total in which the thread ran", .drop = 0), \
 	METRIC_CPU_ERROR("total-cpu-error", \

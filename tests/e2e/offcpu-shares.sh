@@ -3,8 +3,9 @@
 # half of each in four functions, while another process wants the same CPU: for
 # each function the report's times on and off the CPU are the program's own, to
 # within 2 % (of what is less than a tenth of its time: of that; going to sleep
-# takes the program's own account some time on the CPU). Where the kernel shows no
-# switches, the columns are not there.
+# takes the program's own account some time on the CPU). What burns is off it for
+# want of a core, what sleeps is not. Where the kernel shows no switches, the
+# columns are not there.
 # alone
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
@@ -20,6 +21,8 @@ get() {
 	"$WEFT" report --csv --raw --from 0.1 "$T/t" >"$T/csv" 2>"$T/e" ||
 		fail "$(cat "$T/e")"
 	"$WEFT" report "$T/t" >"$T/table" || fail "no table"
+	"$WEFT" report --csv --raw --from 0.1 --columns name,no-core "$T/t" \
+		2>/dev/null | tr -d '\r' >"$T/cores"
 }
 # On a busy machine the kernel may lose switches: too many for the columns.
 get_shown() {
@@ -79,3 +82,21 @@ again() {
 	compare
 }
 one_of 8 again
+
+# A sleeper is woken beside the rival, and may then wait for the core.
+tells_why() {
+	get
+	awk -F '[ ,]' '
+	FILENAME == ARGV[1] { away[$1] = $2 - $3; next }
+	$1 in away {
+		no_core[$1] = $2 / away[$1]
+		printf "note: %s: no core for %.3f of its time off\n", $1,
+			no_core[$1]
+		seen++
+	}
+	END {
+		exit seen != 4 || no_core["burns"] < 0.97 ||
+			no_core["burns"] > 1.03 || no_core["sleeps"] > 0.03
+	}' "$T/own" "$T/cores"
+}
+one_of 4 tells_why

@@ -49,9 +49,9 @@ local facts = {
 		table.insert(l.known, { thread = tonumber(thread),
 			from = tonumber(from), to = tonumber(to), off = {} })
 	end,
-	off = function(l, _, from, to)
+	off = function(l, _, from, to, is_ready)
 		table.insert(l.known[#l.known].off, { from = tonumber(from),
-						      to = tonumber(to) })
+			to = tonumber(to), is_ready = is_ready == "1" })
 	end,
 }
 

@@ -170,10 +170,14 @@ static void put_offcpu(struct made *m, struct made_thread *t)
 
 		if (z > to)
 			break;
-		cb_item_word(b, a);
-		cb_item_word(b, z);
-		fprintf(m->log, "off %u %llu %llu\n", t->serial,
-			(unsigned long long)a, (unsigned long long)z);
+		const int is_ready = made_chance(m, 2);
+
+		for (int k = 0; k <= is_ready; k++) {
+			cb_item_word(b, k ? z : a);
+			cb_item_word(b, z);
+		}
+		fprintf(m->log, "off %u %llu %llu %d\n", t->serial,
+			(unsigned long long)a, (unsigned long long)z, is_ready);
 		from = z;
 	}
 	cb_item_end(b, at, ITEM_OFFCPU);

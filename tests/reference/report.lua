@@ -9,7 +9,7 @@ local report = {}
 local function new_row(rows, key)
 	rows[key] = rows[key] or { calls = 0, self = 0, total = 0,
 		suspended = 0, times = {}, cpu = 0, off = 0, total_cpu = 0,
-		total_off = 0 }
+		total_off = 0, no_core = 0 }
 	return rows[key]
 end
 
@@ -26,9 +26,10 @@ local function known_of(s, thread)
 	return s.known_of[thread]
 end
 
--- How much of a time a thread ran, did not run; the rest is not known.
+-- How much of a time a thread ran, did not run, and of that had no core; the
+-- rest is not known.
 function report.cpu_of(s, span)
-	local on, off = 0, 0
+	local on, off, no_core = 0, 0, 0
 	local function common(other)
 		return math.max(0, math.min(span.to, other.to) -
 				   math.max(span.from, other.from))
@@ -38,10 +39,12 @@ function report.cpu_of(s, span)
 			on = on + common(known)
 			for _, o in ipairs(known.off) do
 				on, off = on - common(o), off + common(o)
+				no_core = no_core +
+					(o.is_ready and common(o) or 0)
 			end
 		end
 	end
-	return on, off
+	return on, off, no_core
 end
 
 -- Are switches known for more than nine tenths of the time?
@@ -90,13 +93,14 @@ function report.rows(s, is_wanted, by)
 		if is_wanted(slice.thread) then
 			local list, met = groups(slice), {}
 			local d = slice.to - slice.from
-			local on, off = report.cpu_of(s, slice)
+			local on, off, no_core = report.cpu_of(s, slice)
 			for i = list[0] and 0 or 1, #slice.stack do
 				local row = rows[list[i]]
 				if i == #slice.stack then
 					row.self = row.self + d
 					row.cpu = row.cpu + on
 					row.off = row.off + off
+					row.no_core = row.no_core + no_core
 				end
 				if not met[list[i]] then
 					row.total = row.total + d
@@ -236,12 +240,13 @@ local function with_few_nodes(s, nodes)
 		table.sort(row.times)
 		out[#out + 1] = table.move({ row.calls, row.self,
 			row.times[1] or 0, row.times[#row.times] or 0,
-			has_cpu and row.cpu or "", has_cpu and row.off or "" },
-			1, 6, #line + 1, table.move(line, 1, #line, 1, {}))
+			has_cpu and row.cpu or "", has_cpu and row.off or "",
+			has_cpu and row.no_core or "" },
+			1, 7, #line + 1, table.move(line, 1, #line, 1, {}))
 	end
 	return { is_of_all = true, args = "report --csv --max-nodes " .. nodes .. " --columns " ..
 			"name,language,module,file,line,calls,self,min,max," ..
-			"cpu,off-cpu",
+			"cpu,off-cpu,no-core",
 		 falling = has_cpu and "cpu_ns" or "self_ns",
 		 rows = function() return out end,
 		 change = function(have, falls)

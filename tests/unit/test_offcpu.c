@@ -30,19 +30,30 @@ void test_offcpu_first_switch_tells_the_time_before_it(void)
 	o = (struct offcpu){ 0 };
 
 	/* It came back: it had slept since it was watched. */
-	offcpu_begin(&o, 10 * MS);
-	offcpu_switch(&o, false, 50 * MS);
-	offcpu_switch(&o, true, 60 * MS);
+	offcpu_begin(&o, 10 * MS, OFFCPU_OFF);
+	offcpu_switch(&o, OFFCPU_ON, 50 * MS);
+	offcpu_switch(&o, OFFCPU_OFF, 60 * MS);
 	CHECK_EQ(ask(5 * MS, 60 * MS, 64), 2);
 	check_pair(0, 10 * MS, 60 * MS);
 	check_pair(1, 10 * MS, 50 * MS);
-	/* It went: it had run. After a loss both count alike. */
-	offcpu_begin(&o, 70 * MS);
-	offcpu_switch(&o, true, 80 * MS);
-	offcpu_switch(&o, false, 90 * MS);
+	/* It went: it had run. */
+	offcpu_begin(&o, 70 * MS, OFFCPU_UNSEEN);
+	offcpu_switch(&o, OFFCPU_OFF, 80 * MS);
+	offcpu_switch(&o, OFFCPU_ON, 90 * MS);
 	CHECK_EQ(ask(60 * MS, 90 * MS, 64), 2);
 	check_pair(0, 70 * MS, 90 * MS);
 	check_pair(1, 80 * MS, 90 * MS);
+	/* It came back, without a core until then, or after a loss. */
+	offcpu_begin(&o, 10 * MS, OFFCPU_READY);
+	offcpu_switch(&o, OFFCPU_ON, 50 * MS);
+	CHECK_EQ(ask(5 * MS, 60 * MS, 64), 3);
+	check_pair(1, 10 * MS, 50 * MS);
+	check_pair(2, 50 * MS, 50 * MS);
+	offcpu_begin(&o, 10 * MS, OFFCPU_UNSEEN);
+	offcpu_switch(&o, OFFCPU_ON, 50 * MS);
+	offcpu_switch(&o, OFFCPU_OFF, 60 * MS);
+	CHECK_EQ(ask(5 * MS, 60 * MS, 64), 1);
+	check_pair(0, 50 * MS, 60 * MS);
 }
 
 void test_offcpu_without_a_switch_only_records_tell(void)
@@ -50,9 +61,9 @@ void test_offcpu_without_a_switch_only_records_tell(void)
 	o = (struct offcpu){ 0 };
 
 	/* The chunk's last record came before the thread was watched. */
-	offcpu_begin(&o, 10 * MS);
+	offcpu_begin(&o, 10 * MS, OFFCPU_OFF);
 	CHECK_EQ(ask(5 * MS, 10 * MS + 100, 64), 0);
-	offcpu_switch(&o, false, 50 * MS);
+	offcpu_switch(&o, OFFCPU_ON, 50 * MS);
 	CHECK_EQ(ask(10 * MS + 100, 51 * MS, 64), 2);
 	check_pair(1, 10 * MS + 100, 50 * MS);
 }
@@ -61,11 +72,11 @@ void test_offcpu_switch_that_cannot_be_begins_anew(void)
 {
 	o = (struct offcpu){ 0 };
 
-	offcpu_begin(&o, 10 * MS);
-	offcpu_switch(&o, true, 20 * MS);
-	offcpu_switch(&o, true, 40 * MS);
-	offcpu_switch(&o, false, 50 * MS);
-	offcpu_switch(&o, true, 60 * MS);
+	offcpu_begin(&o, 10 * MS, OFFCPU_OFF);
+	offcpu_switch(&o, OFFCPU_OFF, 20 * MS);
+	offcpu_switch(&o, OFFCPU_OFF, 40 * MS);
+	offcpu_switch(&o, OFFCPU_ON, 50 * MS);
+	offcpu_switch(&o, OFFCPU_OFF, 60 * MS);
 	CHECK_EQ(ask(10 * MS, 60 * MS, 64), 2);
 	check_pair(0, 40 * MS, 60 * MS);
 	check_pair(1, 40 * MS, 50 * MS);
@@ -77,9 +88,9 @@ void test_offcpu_late_switch_counts(void)
 {
 	o = (struct offcpu){ 0 };
 
-	offcpu_begin(&o, 10 * MS);
-	offcpu_switch(&o, true, 10 * MS - 5);
-	offcpu_switch(&o, false, 30 * MS);
+	offcpu_begin(&o, 10 * MS, OFFCPU_OFF);
+	offcpu_switch(&o, OFFCPU_OFF, 10 * MS - 5);
+	offcpu_switch(&o, OFFCPU_ON, 30 * MS);
 	CHECK_EQ(ask(10 * MS, 30 * MS, 64), 2);
 	check_pair(1, 10 * MS, 30 * MS);
 }
@@ -88,11 +99,11 @@ void test_offcpu_without_room_the_rest_is_unknown(void)
 {
 	o = (struct offcpu){ 0 };
 
-	offcpu_begin(&o, 0);
-	offcpu_begin(&o, MS);
+	offcpu_begin(&o, 0, OFFCPU_OFF);
+	offcpu_begin(&o, MS, OFFCPU_OFF);
 	for (uint64_t i = 1; i <= 4; i++) {
-		offcpu_switch(&o, true, 10 * i * MS);
-		offcpu_switch(&o, false, (10 * i + 5) * MS);
+		offcpu_switch(&o, OFFCPU_OFF, 10 * i * MS);
+		offcpu_switch(&o, OFFCPU_ON, (10 * i + 5) * MS);
 	}
 	/* Room for the head, the known time and one span; the last span is
 	 * also the next chunk's. */
@@ -101,4 +112,31 @@ void test_offcpu_without_room_the_rest_is_unknown(void)
 	check_pair(1, 10 * MS, 15 * MS);
 	CHECK_EQ(ask(43 * MS, 45 * MS, 64), 2);
 	check_pair(1, 43 * MS, 45 * MS);
+}
+
+/* An empty pair at the end of one says so. It needs room, too: without it, the
+ * thread would seem to have slept. */
+void test_offcpu_tells_sleep_from_no_core(void)
+{
+	o = (struct offcpu){ 0 };
+
+	for (uint32_t room = 9; room >= 7; room -= 2) {
+		offcpu_begin(&o, MS, OFFCPU_OFF);
+		offcpu_switch(&o, OFFCPU_OFF, 10 * MS);
+		offcpu_switch(&o, OFFCPU_ON, 20 * MS);
+		offcpu_switch(&o, OFFCPU_READY, 30 * MS);
+		offcpu_switch(&o, OFFCPU_ON, 40 * MS);
+		CHECK_EQ(ask(MS, 50 * MS, room), room == 9 ? 4 : 2);
+		check_pair(0, MS, (room == 9 ? 40 : 30) * MS);
+		check_pair(1, 10 * MS, 20 * MS);
+	}
+	offcpu_begin(&o, MS, OFFCPU_OFF);
+	offcpu_switch(&o, OFFCPU_READY, 30 * MS);
+	offcpu_switch(&o, OFFCPU_ON, 40 * MS);
+	CHECK_EQ(ask(MS, 35 * MS, 64), 3);
+	check_pair(1, 30 * MS, 35 * MS);
+	check_pair(2, 35 * MS, 35 * MS);
+	CHECK_EQ(ask(35 * MS, 50 * MS, 64), 3);
+	check_pair(1, 35 * MS, 40 * MS);
+	check_pair(2, 40 * MS, 40 * MS);
 }

@@ -172,16 +172,21 @@ static void note(void *ctx, enum ring_event event, uint64_t tick,
 	struct cpu_watched *const t = ctx;
 
 	switch (event) {
-	case RING_OUT:
 	case RING_IN:
-		t->credit -= event == RING_IN && !t->samples.is_stopped;
-		offcpu_switch(&t->offcpu, event == RING_OUT, tick);
+		t->credit -= !t->samples.is_stopped;
+		offcpu_switch(&t->offcpu, OFFCPU_ON, tick);
+		break;
+	case RING_OUT:
+		offcpu_switch(&t->offcpu, OFFCPU_OFF, tick);
+		break;
+	case RING_PREEMPTED:
+		offcpu_switch(&t->offcpu, OFFCPU_READY, tick);
 		break;
 	case RING_SAMPLE:
 		samples_add(&t->samples, tick, address);
 		break;
 	case RING_LOST:
-		offcpu_begin(&t->offcpu, tick);
+		offcpu_begin(&t->offcpu, tick, OFFCPU_UNSEEN);
 		samples_begin(&t->samples, tick);
 		break;
 	case RING_STOPPED:
@@ -260,6 +265,18 @@ static bool is_thread_of(uint32_t pid, uint32_t tid)
 	return access(path, F_OK) == 0;
 }
 
+/* Where it is if it is not on a CPU. What ends its sleep meanwhile is seen. */
+static enum offcpu_place away_of(uint32_t pid, uint32_t tid)
+{
+	char line[128];
+	const char *end;
+
+	first_line(line, sizeof(line), "/proc/%u/task/%u/stat", pid, tid);
+	end = strrchr(line, ')');
+	return !end ? OFFCPU_UNSEEN : strncmp(end, ") R", 3) == 0 ?
+	       OFFCPU_READY : OFFCPU_OFF;
+}
+
 void cpu_watch_end(struct cpu_watch *w, uint32_t slot)
 {
 	if (!w || slot >= w->slots || w->slot[slot].ring.fd < 0)
@@ -273,7 +290,7 @@ void cpu_watch_end(struct cpu_watch *w, uint32_t slot)
 static void reset(const struct cpu_watch *w, struct cpu_watched *t,
 		  uint32_t process)
 {
-	offcpu_begin(&t->offcpu, 0);
+	offcpu_begin(&t->offcpu, 0, OFFCPU_UNSEEN);
 	samples_begin(&t->samples, 0);
 	t->process = process;
 	t->has_mapped = t->is_rationed = false;
@@ -283,6 +300,7 @@ static void reset(const struct cpu_watch *w, struct cpu_watched *t,
 void cpu_watch_begin(struct cpu_watch *w, uint32_t slot, uint32_t process,
 		     uint32_t pid, uint32_t tid)
 {
+	enum offcpu_place away = OFFCPU_UNSEEN;
 	struct kernel_ring ring;
 	int error = -EMFILE;
 
@@ -295,6 +313,8 @@ void cpu_watch_begin(struct cpu_watch *w, uint32_t slot, uint32_t process,
 		error = -ESRCH;
 	else if (w->watched < MAX_WATCHED)
 		error = kernel_ring_open(&ring, tid, w->period, w->rate);
+	if (error == 0)
+		away = away_of(pid, tid);
 	baton_take();
 	if (error < 0) {
 		w->refused += error != -ESRCH;
@@ -303,7 +323,7 @@ void cpu_watch_begin(struct cpu_watch *w, uint32_t slot, uint32_t process,
 	}
 	w->slot[slot].ring = ring;
 	w->watched++;
-	offcpu_begin(&w->slot[slot].offcpu, ring.last.tick);
+	offcpu_begin(&w->slot[slot].offcpu, ring.last.tick, away);
 	if (w->period == 0)
 		return;
 	samples_begin(&w->slot[slot].samples, ring.last.tick);

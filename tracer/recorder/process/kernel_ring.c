@@ -170,8 +170,9 @@ static bool is_event(const struct perf_event_header *h, enum ring_event *e)
 {
 	switch (h->type) {
 	case PERF_RECORD_SWITCH:
-		*e = h->misc & PERF_RECORD_MISC_SWITCH_OUT ? RING_OUT :
-							     RING_IN;
+		*e = !(h->misc & PERF_RECORD_MISC_SWITCH_OUT) ? RING_IN :
+		     h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ?
+		     RING_PREEMPTED : RING_OUT;
 		return true;
 	case PERF_RECORD_SAMPLE:
 		*e = RING_SAMPLE;

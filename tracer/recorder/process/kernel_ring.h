@@ -18,7 +18,10 @@ struct kernel_ring {
 };
 
 enum ring_event {
-	RING_OUT, RING_IN,         /* the thread left a CPU, came to one */
+	RING_IN,                   /* the thread came to a CPU, */
+	RING_OUT,                  /* left it to sleep, */
+	RING_PREEMPTED,            /* or had to leave it to another one; Linux
+	                            * 4.17 and later tell it from RING_OUT */
 	RING_SAMPLE,               /* address: its program counter; 0: in the
 				    * kernel */
 	RING_LOST,                 /* events were lost before this tick */

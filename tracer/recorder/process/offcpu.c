@@ -19,9 +19,10 @@ static void begin(struct offcpu *o, uint64_t at, enum offcpu_place place)
 	o->known_from = o->known_to = o->read_to = at;
 }
 
-void offcpu_begin(struct offcpu *o, uint64_t at)
+void offcpu_begin(struct offcpu *o, uint64_t at, enum offcpu_place away)
 {
 	begin(o, at, OFFCPU_UNSEEN);
+	o->away = away;
 }
 
 /* False: no memory. */
@@ -32,22 +33,28 @@ static bool add_span(struct offcpu *o, uint64_t at)
 	if (!o->span)
 		return false;
 	if (o->spans == MAX_SPANS)
-		begin(o, o->known_to, OFFCPU_OFF);
-	o->span[o->spans++] = (struct offcpu_span){ o->known_to, at };
+		begin(o, o->known_to, o->place);
+	o->span[o->spans++] = (struct offcpu_span){
+		o->known_to, at & UINT64_MAX >> 1,
+		o->place == OFFCPU_READY };
 	return true;
 }
 
 /* A span is known when the thread comes back. A switch that does not follow
  * from the one before shows that one was lost. */
-void offcpu_switch(struct offcpu *o, bool out, uint64_t at)
+void offcpu_switch(struct offcpu *o, enum offcpu_place after, uint64_t at)
 {
-	const enum offcpu_place before = out ? OFFCPU_ON : OFFCPU_OFF;
-	const enum offcpu_place after = out ? OFFCPU_OFF : OFFCPU_ON;
+	const bool comes = after == OFFCPU_ON;
+
+	if (o->place == OFFCPU_UNSEEN)
+		o->place = comes ? o->away : OFFCPU_ON;
+	const bool is_wrong = o->place == OFFCPU_UNSEEN ||
+			      (o->place == OFFCPU_ON) == comes;
 
 	/* The kernel may have noted it while the ring was read. */
 	if (at < o->known_to)
 		at = o->known_to;
-	if (o->place == after || (before == OFFCPU_OFF && !add_span(o, at)))
+	if (is_wrong || (comes && !add_span(o, at)))
 		begin(o, at, after);
 	o->place = after;
 	o->known_to = at;
@@ -82,6 +89,13 @@ static void settle(struct offcpu *o, const struct chunk_header *h)
 	o->known_to = o->read_to;
 }
 
+static uint32_t put_pair(uint64_t *to, uint32_t n, uint64_t from, uint64_t end)
+{
+	to[n] = from;
+	to[n + 1] = end;
+	return n + 2;
+}
+
 uint32_t offcpu_item(struct offcpu *o, const struct chunk_header *h,
 		     uint64_t *to, uint32_t room)
 {
@@ -104,14 +118,15 @@ uint32_t offcpu_item(struct offcpu *o, const struct chunk_header *h,
 			o->span[kept++] = o->span[i];
 		if (from >= end || is_full)
 			continue;
-		is_full = n + 2 > room;
+		is_full = n + (o->span[i].is_ready ? 4 : 2) > room;
 		if (is_full) {
 			/* What is left out makes the rest unknown. */
 			to[2] = from;
 			continue;
 		}
-		to[n++] = from;
-		to[n++] = end;
+		n = put_pair(to, n, from, end);
+		if (o->span[i].is_ready)
+			n = put_pair(to, n, end, end);
 	}
 	o->spans = kept;
 	to[0] = item_put(ITEM_OFFCPU, n);

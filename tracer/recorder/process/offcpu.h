@@ -6,11 +6,15 @@
 
 #include <stdbool.h>
 
-struct offcpu_span { uint64_t from, to; };
+struct offcpu_span {
+	uint64_t from;
+	uint64_t to : 63, is_ready : 1; /* it ran no longer, but could have */
+};
 
 /* UNSEEN: no switch has come yet. The first one tells where the thread was
- * until then; before that, nothing of its time is known. */
-enum offcpu_place { OFFCPU_UNSEEN, OFFCPU_ON, OFFCPU_OFF };
+ * until then; before that, nothing of its time is known. OFF: it waits for
+ * something else than a core; READY: another thread has its core. */
+enum offcpu_place { OFFCPU_UNSEEN, OFFCPU_ON, OFFCPU_OFF, OFFCPU_READY };
 
 /* Of one thread; all times are ticks. All zero: nothing is known. The span
  * items rise and do not overlap; all of them lie between known_from and
@@ -19,15 +23,20 @@ struct offcpu {
 	uint64_t known_from, known_to; /* all switches between are known */
 	uint64_t read_to;          /* no switch after known_to and before it */
 	enum offcpu_place place;   /* at known_to; UNSEEN: that is known_from */
+	enum offcpu_place away;    /* while place is UNSEEN, where the thread
+	                            * was if it was not on a CPU: OFF, READY;
+	                            * UNSEEN: nobody knows */
 	struct offcpu_span *span;  /* never freed */
 	uint32_t spans;
 };
 
 /* From this tick on, and at no time before it, the switches are known. Until
- * the first switch it is not known where the thread was. */
-void offcpu_begin(struct offcpu *o, uint64_t at);
-/* The thread left a CPU (out) or came to one. Call it in their order. */
-void offcpu_switch(struct offcpu *o, bool out, uint64_t at);
+ * the first switch it is not known whether the thread was on a CPU; away is as
+ * above. */
+void offcpu_begin(struct offcpu *o, uint64_t at, enum offcpu_place away);
+/* The thread came to a CPU, or left it for that place. Call it in their
+ * order. */
+void offcpu_switch(struct offcpu *o, enum offcpu_place, uint64_t at);
 /* No switch came after the last one and before this tick. */
 void offcpu_reach(struct offcpu *o, uint64_t at);
 
