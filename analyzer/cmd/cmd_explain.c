@@ -120,10 +120,10 @@ static char *tell_wait(struct teller *t, const struct explain_finding *f)
 		snprintf(side, sizeof(side), " Thread %" PRIu32 " (%.40s) has "
 			 "%s of that.", thread->tid, thread->name,
 			 share_of(t, f->share));
-	return mem_print("%s waits: it is off the CPU for %s in %s, and runs "
-			 "for %s.%s", name_of(t, f->func), time_of(t, f->time),
-			 count_of(t, f->calls, "calls"), time_of(t, f->typical),
-			 side);
+	return mem_print("%s waits for %s in %s, and runs for %s. Most of that "
+			 "is for %s.%s", name_of(t, f->func),
+			 time_of(t, f->time), count_of(t, f->calls, "calls"),
+			 time_of(t, f->typical), name_of(t, f->other), side);
 }
 
 static char *sentence_of(struct teller *t, const struct explain_finding *f)
@@ -414,8 +414,9 @@ const struct cmd cmd_explain = {
 	"a function that takes much of the time on the CPU itself; a call\n"
 	"that took much longer than the others of its function; a function\n"
 	"that is called very often for each call of its caller; a coroutine\n"
-	"that slept for long, and in which function; a function that is off\n"
-	"the CPU for long, and whether one thread has most of that.\n"
+	"that slept for long, and in which function; a function that waits\n"
+	"for long, not for a core, and whether one thread has most of that.\n"
+	"What took longest comes first.\n"
 	"\n"
 	"If nothing stands out, it says that. docs/report-reading.md says how\n"
 	"much is much.",

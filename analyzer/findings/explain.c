@@ -1,6 +1,7 @@
 /* explain.c - one function for each kind of finding. What is long is measured
  * by the time that the whole program had on the CPU, which does not depend on
- * what else the machine did.
+ * what else the machine did; but next to nothing of the elapsed time is not
+ * long.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/findings/explain.h"
 
@@ -9,32 +10,35 @@
 #include "analyzer/tables/callers.h"
 #include "analyzer/tables/flat.h"
 
+#include <math.h>
+
 /* What makes a finding. Shares are of the program's time on the CPU, or of its
  * calls. */
 #define HOT_SHARE 0.30     /* own time */
 #define LONG_SHARE 0.20    /* of a single call or sleep, or of waiting */
 #define OFTEN_SHARE 0.20   /* of all calls */
+#define LEAST_SHARE 0.01   /* of the elapsed time: all findings */
 enum {
 	SLOW_CALLS = 20,   /* so many calls at least tell what is usual; */
 	SLOW_TIMES = 20,   /* so many times the usual is slow */
 	OFTEN_TIMES = 100, /* so many calls for one of the caller is often, */
 	OFTEN_CALLS = 10,  /* unless that is a loop that runs once */
 	SLEEP_TIMES = 10,  /* so many times the others is long */
-	WAIT_CALLS = 10,   /* fewer calls wait for an end, not for each other */
-	WAIT_TIMES = 10,   /* waits so many times longer than it runs, beyond
-	                    * what functions wait for a core */
+	WAIT_CALLS = 10,   /* fewer calls may wait for the end of what the
+	                    * program does meanwhile */
+	WAIT_TIMES = 10,   /* waits so many times longer than it runs */
 };
-#define CORE_TIMES 1.5     /* functions wait for a core by chance so many times
-                            * longer than is usual in the run */
 #define ONE_SIDED 0.8      /* one thread has so much of the waiting */
+#define AS_LONG 0.95       /* so much of the longest wait is as long */
 
 struct work {
 	struct explain *out;
 	struct session *session;
 	struct flat *flat;
 	ticks cpu;               /* of all functions */
-	double least_wait;       /* what is off the CPU so many times longer
-	                          * than on it waits for something */
+	ticks elapsed;           /* in the thread that was recorded longest */
+	ticks idle;              /* of that: no thread ran or could have run,
+	                          * at least */
 };
 
 static struct explain_finding *add(struct work *w, enum explain_kind kind,
@@ -52,15 +56,67 @@ static ticks on_cpu(const struct work *w, const struct flat_row *row)
 	return w->out->has_switches ? row->f.cpu : row->f.self;
 }
 
+static bool matters(const struct work *w, ticks time)
+{
+	return (double)time >= LEAST_SHARE * (double)w->elapsed;
+}
+
 static bool is_long(const struct work *w, ticks time, double share)
 {
-	return w->cpu > 0 && (double)time >= share * (double)w->cpu;
+	return w->cpu > 0 && (double)time >= share * (double)w->cpu &&
+	       matters(w, time);
+}
+
+/* ---- what waits, for something else than a core ------------------------- */
+
+static ticks asleep_at(const struct cct *t, node_id id)
+{
+	const struct cct_cpu cpu = cct_cpu_of(t, id);
+
+	return cpu.off - MIN(cpu.ready, cpu.off);
+}
+
+static ticks asleep(const struct figures *f)
+{
+	return f->off - MIN(f->ready, f->off);
+}
+
+static bool is_waiting(const struct figures *f)
+{
+	return asleep(f) > 0 && asleep(f) / WAIT_TIMES >= f->cpu;
+}
+
+/* Threads may run at the same time: idle is not too long. */
+static void measure(struct work *w)
+{
+	struct cct *const t = w->session->cct;
+	const size_t nodes = cct_count(t) + 1;
+	uint64_t *const total = mem_alloc(nodes * sizeof(*total));
+	uint64_t *const suspended = mem_alloc(nodes * sizeof(*suspended));
+	ticks busy = 0;
+
+	cct_totals(t, total, suspended);
+	for (node_id id = 1; id < nodes; id++) {
+		const ticks self = cct_get(t, id)->self;
+
+		if (!cct_get(t, id)->parent)
+			w->elapsed = MAX(w->elapsed, total[id]);
+		busy += self - MIN(asleep_at(t, id), self);
+	}
+	w->idle = w->elapsed - MIN(w->elapsed, busy);
+	mem_free_all(total, suspended);
 }
 
 /* ---- the hot function --------------------------------------------------- */
 
-/* The caller for which the function has most of its own time, in all nodes. */
-static func_id main_caller(const struct session *s, func_id func)
+static ticks self_at(const struct cct *t, node_id id)
+{
+	return cct_get((struct cct *)t, id)->self;
+}
+
+/* The caller for which the function has most of a time, in all nodes. */
+static func_id main_caller(const struct session *s, func_id func,
+			   ticks (*time_at)(const struct cct *, node_id))
 {
 	struct cct *const t = s->cct;
 	ticks *const of = mem_alloc((func_count(s->funcs) + 1) * sizeof(*of));
@@ -73,7 +129,7 @@ static func_id main_caller(const struct session *s, func_id func)
 		if (n->func != func)
 			continue;
 		from = cct_get(t, n->parent)->func;
-		of[from] += n->self;
+		of[from] += time_at(t, id);
 		best = of[from] > of[best] ? from : best;
 	}
 	mem_free(of);
@@ -91,50 +147,15 @@ static void find_hot(struct work *w)
 	if (!best || !is_long(w, on_cpu(w, best), HOT_SHARE))
 		return;
 	f = add(w, EXPLAIN_HOT, best->f.func);
-	f->other = main_caller(w->session, best->f.func);
+	f->other = main_caller(w->session, best->f.func, self_at);
 	f->calls = best->f.calls;
 	f->time = on_cpu(w, best);
 	f->share = (double)f->time / (double)w->cpu;
 }
 
-/* ---- waiting, and no core ------------------------------------------------ */
+/* ---- the slow call ------------------------------------------------------ */
 
-struct ratio { double waits; ticks cpu; };
-
-ORDER_BY(compare_ratios, struct ratio, UP(waits))
-
-/* How much longer functions are off the CPU than on it because there is no core
- * for them: that of the function in the middle of all time on the CPU. */
-static double usual_wait(const struct work *w)
-{
-	struct ratio *const r = mem_alloc((w->flat->count + 1) * sizeof(*r));
-	double usual = 0;
-	ticks sum = 0;
-	size_t n = 0;
-
-	for (size_t i = 0; i < w->flat->count; i++) {
-		const struct figures *const f = &w->flat->rows[i].f;
-
-		if (f->cpu > 0)
-			r[n++] = (struct ratio){ (double)f->off /
-						 (double)f->cpu, f->cpu };
-	}
-	order_sort(r, n, compare_ratios);
-	for (size_t i = 0; i < n && sum < w->cpu / 2; i++) {
-		usual = r[i].waits;
-		sum += r[i].cpu;
-	}
-	mem_free(r);
-	return usual;
-}
-
-/* Does the function wait for something, and not only for a core? */
-static bool is_waiting(const struct work *w, const struct figures *f)
-{
-	return f->off > 0 && (double)f->off >= w->least_wait * (double)f->cpu;
-}
-
-/* By function: of its nodes, the most time off the CPU, below it and in it, of
+/* By function: of its nodes, the most time waited, below it and in it, by
  * functions that wait. The caller frees the array. */
 static ticks *waits_below(const struct work *w)
 {
@@ -146,20 +167,18 @@ static ticks *waits_below(const struct work *w)
 
 	for (size_t i = 0; i < w->flat->count; i++)
 		is_in[w->flat->rows[i].f.func] =
-			is_waiting(w, &w->flat->rows[i].f);
+			is_waiting(&w->flat->rows[i].f);
 	for (node_id id = (node_id)cct_count(t); id > 0; id--) {
 		const struct cct_node *const n = cct_get(t, id);
 
 		if (is_in[n->func])
-			waits[id] += cct_cpu_of(t, id).off;
+			waits[id] += asleep_at(t, id);
 		waits[n->parent] += waits[id];
 		most[n->func] = MAX(waits[id], most[n->func]);
 	}
 	mem_free_all(is_in, waits);
 	return most;
 }
-
-/* ---- the slow call ------------------------------------------------------ */
 
 static bool is_outlier(const struct work *w, const struct flat_row *row)
 {
@@ -230,6 +249,7 @@ static void find_often(struct work *w)
 		    by >= OFTEN_CALLS && arc->of.calls / OFTEN_TIMES >= by &&
 		    (double)arc->of.calls >=
 			    OFTEN_SHARE * (double)c->all.calls &&
+		    matters(w, arc->of.total) &&
 		    (!best || arc->of.calls > best->of.calls))
 			best = arc;
 	}
@@ -238,6 +258,7 @@ static void find_often(struct work *w)
 		f->other = best->from;
 		f->calls = best->of.calls;
 		f->other_calls = c->of[best->from].calls;
+		f->time = best->of.total;
 		f->share = (double)f->calls / (double)c->all.calls;
 	}
 	callers_free(c);
@@ -297,7 +318,7 @@ static void find_side(const struct work *w, struct explain_finding *f)
 		of[id] = n->parent ? of[n->parent] : n->thread;
 		if (n->func != f->func || of[id] >= threads)
 			continue;
-		off[of[id]] += cct_cpu_of(t, id).off;
+		off[of[id]] += asleep_at(t, id);
 		calls[of[id]] += n->calls;
 	}
 	for (size_t i = 0; i < threads; i++) {
@@ -311,41 +332,57 @@ static void find_side(const struct work *w, struct explain_finding *f)
 	mem_free_all(of, off, calls);
 }
 
+/* How long the function waits, if it does. Fewer calls may wait for other
+ * threads: what of their time cannot be idle is, and counts against them. */
+static ticks wait_of(const struct work *w, const struct figures *f)
+{
+	const ticks time = asleep(f), busy = time - MIN(time, w->idle);
+
+	if (!is_waiting(f))
+		return 0;
+	return f->calls >= WAIT_CALLS ? time : time - MIN(time, 2 * busy);
+}
+
+/* Who waits for one that waits does so for a little longer. */
 static void find_wait(struct work *w)
 {
-	const struct flat_row *best = NULL;
+	const struct flat_row *const rows = w->flat->rows, *best = NULL;
 	struct explain_finding *f;
+	double most = 0;
 
+	for (size_t i = 0; i < w->flat->count; i++)
+		most = fmax(most, (double)wait_of(w, &rows[i].f));
 	for (size_t i = 0; i < w->flat->count; i++) {
-		const struct flat_row *const r = &w->flat->rows[i];
+		const ticks wait = wait_of(w, &rows[i].f);
 
-		if (r->f.calls >= WAIT_CALLS &&
-		    is_waiting(w, &r->f) && is_long(w, r->f.off, LONG_SHARE) &&
-		    (!best || r->f.off > best->f.off))
-			best = r;
+		if (is_long(w, wait, LONG_SHARE) &&
+		    (double)wait >= AS_LONG * most &&
+		    (!best || asleep(&rows[i].f) < asleep(&best->f)))
+			best = &rows[i];
 	}
 	if (!best)
 		return;
 	f = add(w, EXPLAIN_WAIT, best->f.func);
+	f->other = main_caller(w->session, best->f.func, asleep_at);
 	f->calls = best->f.calls;
-	f->time = best->f.off;
+	f->time = asleep(&best->f);
 	f->typical = best->f.cpu;
 	find_side(w, f);
 }
 
 /* ---- all ---------------------------------------------------------------- */
 
+ORDER_BY(compare_findings, struct explain_finding, DOWN(time) ?: UP(kind))
+
 void explain_find(struct explain *e, struct session *s,
 		  const struct explain_sleep *sleeps, size_t sleep_count,
 		  ticks second)
 {
 	struct work w = { .out = e, .session = s, .flat = flat_new(s, NULL) };
-	double usual;
 
 	*e = (struct explain){ .has_switches = w.flat->has_switches };
 	w.cpu = e->has_switches ? w.flat->cpu : w.flat->self;
-	usual = usual_wait(&w);
-	w.least_wait = (double)WAIT_TIMES + CORE_TIMES * usual;
+	measure(&w);
 	find_hot(&w);
 	if (w.flat->has_quantiles)
 		find_slow(&w);
@@ -353,5 +390,6 @@ void explain_find(struct explain *e, struct session *s,
 	find_sleep(&w, sleeps, sleep_count, second);
 	if (e->has_switches)
 		find_wait(&w);
+	order_sort(e->finding, e->count, compare_findings);
 	flat_free(w.flat);
 }

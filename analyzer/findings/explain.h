@@ -14,8 +14,8 @@ enum explain_kind {
 	EXPLAIN_OFTEN,    /* it is called very often for each call of a
 	                   * caller */
 	EXPLAIN_SLEEP,    /* a coroutine was suspended for long */
-	EXPLAIN_WAIT,     /* a function is off the CPU for long: a lock, a
-	                   * read, a sleep */
+	EXPLAIN_WAIT,     /* a function waits for long: for a lock, a read, a
+	                   * sleep; not for a core */
 	EXPLAIN_KINDS
 };
 
@@ -23,12 +23,14 @@ enum explain_kind {
 struct explain_finding {
 	enum explain_kind kind;
 	func_id func;
-	func_id other;           /* HOT: the caller that has most of it;
+	func_id other;           /* HOT, WAIT: the caller that has most of it;
 	                          * OFTEN: the caller; SLEEP: the body */
 	uint64_t calls;          /* of func; OFTEN: by other; SLEEP: sleeps */
 	uint64_t other_calls;    /* OFTEN: of other */
-	ticks time;              /* HOT: own; SLOW: the slowest call; SLEEP: the
-	                          * longest; WAIT: off the CPU, in all */
+	ticks time;              /* HOT: own; SLOW: the slowest call; OFTEN: of
+	                          * these calls; SLEEP: the longest; WAIT: off
+	                          * the CPU, in all, but not for want of a
+	                          * core */
 	ticks typical;           /* SLOW: half of the calls took no longer;
 	                          * SLEEP: the mean of the others; WAIT: on the
 	                          * CPU */
@@ -53,7 +55,8 @@ struct explain_sleep {
 };
 
 struct explain {
-	struct explain_finding finding[EXPLAIN_KINDS]; /* at most one a kind */
+	struct explain_finding finding[EXPLAIN_KINDS]; /* at most one a kind,
+	                          * the longest time first */
 	size_t count;
 	bool has_switches;       /* else waiting is not known, and times on the
 	                          * CPU are elapsed ones */

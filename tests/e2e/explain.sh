@@ -3,7 +3,8 @@
 # its kind and function: a hot function, a slow call, a function called too
 # often, one that waits, a coroutine that sleeps. In the same programs without
 # the problem it finds nothing at all. What else a busy machine does is a problem,
-# too, or hides one: each has eight tries. 8 programs; 20 with DEEP=1.
+# too, or hides one: of 8 programs (20 with DEEP=1) that have two tries each, one in
+# eight tries may be wrong; without the kernel's switches, one in two.
 # time: 900
 # alone
 # SPDX-License-Identifier: MIT
@@ -12,7 +13,7 @@ command -v lua5.4 >/dev/null || { echo "Lua is not installed"; exit 77; }
 record -q -- "$P/p_exit" exit
 switches=shown
 no_switches >"$T/why" && switches=hidden
-found=0 quiet=0 unknown=0
+found=0 quiet=0 unknown=0 missed=0 alarms=0
 # run SEED PLANTED: record and explain; sets out.
 run() {
 	local dir=$T/$1
@@ -63,24 +64,29 @@ for seed in $(seq $programs); do
 		unknown=$((unknown + 1))
 		continue
 	fi
-	for _ in 1 2 3 4 5 6 7 8; do
+	for _ in 1 2; do
+		run $seed 0
+		quiet=$((quiet + 1))
+		[ "$out" = "[]" ] || {
+			alarms=$((alarms + 1))
+			echo "note: seed $seed without a problem: $out"
+		}
 		run $seed 1
-		! names $kind "$func" || break
+		found=$((found + 1))
+		names $kind "$func" || {
+			missed=$((missed + 1))
+			echo "note: seed $seed: not $kind $func, but: $out"
+		}
 	done
-	names $kind "$func" ||
-		fail "seed $seed: not found: $kind $func; but: $out"
-	found=$((found + 1))
 	paste "$T/$seed/trace"
 	# The filters are in them; also one in which a shell sees more.
 	paste --thread '*' --from 0s "$T/$seed/trace"
-	for _ in 1 2 3 4 5 6 7 8; do
-		run $seed 0
-		[ "$out" != "[]" ] || break
-	done
-	[ "$out" = "[]" ] || fail "seed $seed without a problem: $out"
-	quiet=$((quiet + 1))
 	rm -rf "$T/${seed:?}"
 done
+few=8
+[ $switches = shown ] || few=2
+[ $((alarms * few)) -le $quiet ] || fail "$alarms of $quiet invented"
+[ $((missed * few)) -le $found ] || fail "$missed of $found not found"
 # A name that means something in a pattern and to a shell.
 cat >"$T/or.cc" <<'C'
 struct x { unsigned long n; };
@@ -132,6 +138,6 @@ two() {
 		fail "no process of the coroutine: $(cat "$T/text")"
 }
 one_of 8 two
-[ $pasted -ge $found ] || fail "only $pasted commands"
+[ $pasted -ge $((programs - unknown)) ] || fail "only $pasted commands"
 echo "$pasted commands work in a shell"
-echo "$found of $((programs - unknown)) found; nothing invented in $quiet without one"
+echo "note: $((found - missed)) of $found found; invented in $alarms of $quiet without one"

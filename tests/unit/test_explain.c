@@ -1,0 +1,125 @@
+/* test_explain.c - made-up sessions: what waits is told from what has no core,
+ * and nothing is told of what took next to none of the time.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/findings/explain.h"
+#include "tests/test.h"
+#include "tests/unit/sessions.h"
+
+#define MS UINT64_C(1000000)
+
+static struct session *session;
+static struct explain found;
+static uint64_t functions;
+
+static void begin(void)
+{
+	session = sessions_new(UINT64_C(1000000000), "main");
+	cct_collect_cpu(session->cct);
+	functions = 0;
+}
+
+/* A function below a node, ms: on the CPU, asleep, without a core. Thread 0 is
+ * the root of node 0. */
+static node_id put(node_id parent, const char *name, uint64_t calls,
+		   uint64_t on, uint64_t asleep, uint64_t no_core)
+{
+	const node_id root = cct_root(session->cct, 0);
+	const func_id f = sessions_func(session, 1, ++functions * 16, name);
+	const node_id id = sessions_calls(session, parent ? parent : root, f,
+					  calls, (on + asleep + no_core) * MS);
+
+	cct_put_cpu(session->cct, id, (struct cct_cpu){
+		.off = (asleep + no_core) * MS, .ready = no_core * MS });
+	return id;
+}
+
+/* The function and the time of the only finding of a kind; "" and 0. */
+static const char *find(enum explain_kind kind, uint64_t *ms)
+{
+	const char *name = "";
+
+	*ms = 0;
+	explain_find(&found, session, NULL, 0, 0);
+	for (size_t i = 0; i < found.count; i++) {
+		if (found.finding[i].kind != kind)
+			continue;
+		name = func_get(session->funcs, found.finding[i].func)->name;
+		*ms = found.finding[i].time / MS;
+	}
+	return name;
+}
+
+static void check(enum explain_kind kind, const char *name, uint64_t time)
+{
+	uint64_t ms;
+
+	CHECK_STR(find(kind, &ms), name);
+	CHECK_EQ(ms, time);
+}
+
+void test_explain_gives_the_slot_to_who_waits(void)
+{
+	node_id main;
+
+	begin();
+	main = put(0, "main", 1, 100, 0, 5000);
+	put(main, "burns", 1000, 400, 0, 9000);
+	put(main, "reads", 1000, 10, 300, 6000);
+	check(EXPLAIN_WAIT, "reads", 300);
+	CHECK_STR(func_get(session->funcs, found.finding[1].other)->name,
+		  "main");
+	session_free(session);
+	begin();
+	put(put(0, "main", 1, 100, 0, 5000), "burns", 1000, 4, 0, 9000);
+	check(EXPLAIN_WAIT, "", 0);
+	session_free(session);
+}
+
+/* Its time on the CPU is not what matters. */
+void test_explain_needs_no_ten_calls_for_two_seconds(void)
+{
+	node_id main;
+
+	begin();
+	main = put(0, "main", 1, 1, 0, 0);
+	put(put(main, "quick", 5, 1, 0, 0), "system", 5, 9, 30, 0);
+	put(put(main, "slow", 1, 1, 0, 0), "sleep", 1, 1, 2000, 0);
+	check(EXPLAIN_WAIT, "sleep", 2000);
+	check(EXPLAIN_HOT, "", 0);
+	session_free(session);
+}
+
+/* Who waits for workers waits for what they do. */
+void test_explain_does_not_blame_who_joins(void)
+{
+	node_id worker;
+
+	begin();
+	put(0, "joins", 1, 1, 2000, 0);
+	worker = cct_root(session->cct, 1);
+	put(worker, "burns", 1, 1500, 0, 0);
+	put(worker, "naps", 2, 1, 490, 0);
+	check(EXPLAIN_WAIT, "naps", 490);
+	session_free(session);
+	begin();
+	put(0, "joins", 1, 1, 2000, 0);
+	put(cct_root(session->cct, 1), "burns", 1, 1000, 0, 990);
+	check(EXPLAIN_WAIT, "", 0);
+	session_free(session);
+}
+
+void test_explain_tells_the_longest_first(void)
+{
+	node_id main;
+
+	for (int k = 0; k < 2; k++) {
+		begin();
+		main = put(0, "main", 1, 10, 0, 0);
+		put(main, "burns", 100, k ? 900 : 300, 0, 0);
+		put(main, "naps", 100, 1, k ? 300 : 900, 0);
+		explain_find(&found, session, NULL, 0, 0);
+		if (CHECK_EQ(found.count, 2))
+			CHECK_EQ(found.finding[k].kind, EXPLAIN_WAIT);
+		session_free(session);
+	}
+}
