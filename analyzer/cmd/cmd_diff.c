@@ -26,7 +26,7 @@ enum { USUAL_TOP = 20 };
 /* The options. arg_limit, arg_min -1: --fail-over, --min-share were not given.
  * Without --sort, rows are in the order of what they add. */
 static double arg_min = -1, arg_limit = -1;
-static bool arg_counts;
+static bool arg_counts, arg_all;
 
 /* ---- rows --------------------------------------------------------------- */
 
@@ -38,9 +38,15 @@ static const char *const reason_keys[DIFF_REASONS] = {
 };
 
 /* Is the change large enough for --min-share, whether it adds or takes? */
-static bool is_shown(const struct diff_row *row)
+static bool is_large(const struct diff_row *row)
 {
 	return fabs(row->share) >= (arg_min < 0 ? USUAL_MIN : arg_min);
+}
+
+/* Scripts see the chance and choose. */
+static bool is_shown(const struct diff_row *row)
+{
+	return row->chance <= DIFF_CHANCE || arg_all || table_args.csv;
 }
 
 /* Only rows of calls have a caller: the other reasons lie in the function. A
@@ -96,6 +102,12 @@ static void print_times(const struct sides *sides)
 	    sides->after.session->part_count < 2)
 		table_note("note: whether a change is chance is not known: "
 			   "that takes two sessions or more on each side");
+	if (d->no_core[0] + d->no_core[1] >
+	    (d->before + d->after) * USUAL_MIN / 100)
+		table_note("note: other threads had the core for another %s "
+			   "before, %s after; no row counts that",
+			   out_number_time(before, d->no_core[0]),
+			   out_number_time(after, d->no_core[1]));
 	if (sides->is_raw)
 		table_note("note: times are as recorded: not all sessions have "
 			   "samples enough for net ones");
@@ -206,6 +218,8 @@ static bool arg_net;
  * the exit status. */
 static const struct opt opts[] = {
 	TABLE_TOP("rows to show", 20),
+	{ .type = OPT_FLAG, .letter = 'a', .name = "all", .to = &arg_all,
+	  .help = "list changes that may be chance, too (over 5%)" },
 	{ .type = OPT_FLAG, .name = "counts", .to = &arg_counts,
 	  .help = "compare calls and distinct stacks alone, which are exact "
 	  "on any machine" },
@@ -242,18 +256,22 @@ static int compare_lines(const void *a, const void *b, void *source)
 	return order != 0 ? order : (x->row > y->row) - (x->row < y->row);
 }
 
-/* The rows that --min-share leaves. Sets *count; the caller frees them. */
-static struct line *find_lines(const struct sides *sides, size_t *count)
+/* The rows that --min-share leaves. Sets *count, and *hidden to the number of
+ * those that may be chance and are left out; the caller frees them. */
+static struct line *find_lines(const struct sides *sides, size_t *count,
+			       size_t *hidden)
 {
 	const struct diff *const d = sides->diff;
 	struct line *const lines = mem_alloc((d->count + 1) * sizeof(*lines));
 	struct metric_source source = { .table = sides };
 
-	*count = 0;
-	for (const struct diff_row *r = d->rows; r < d->rows + d->count; r++)
-		if (is_shown(r))
+	*count = *hidden = 0;
+	for (const struct diff_row *r = d->rows; r < d->rows + d->count; r++) {
+		*hidden += is_large(r) && !is_shown(r);
+		if (is_large(r) && is_shown(r))
 			lines[(*count)++] = (struct line){
 				r, r->after ? r->after : r->before };
+	}
 	if (table_args.sort)
 		qsort_r(lines, *count, sizeof(*lines), compare_lines, &source);
 	return lines;
@@ -264,8 +282,9 @@ static struct line *find_lines(const struct sides *sides, size_t *count)
 static void print_lines(const struct sides *sides, struct table *t)
 {
 	const size_t top = table_top(USUAL_TOP);
-	size_t count;
-	struct line *const lines = find_lines(sides, &count);
+	size_t count, hidden;
+	struct line *const lines = find_lines(sides, &count, &hidden);
+	char changes[OUT_NUMBER];
 
 	t->source.table = sides;
 	table_begin(t);
@@ -276,9 +295,14 @@ static void print_lines(const struct sides *sides, struct table *t)
 	}
 	table_end(t);
 	if (!t->csv && count == 0)
-		printf("no function adds or takes %g%% or more\n",
-		       arg_min < 0 ? USUAL_MIN : arg_min);
+		printf("no function adds or takes %g%% or more%s\n",
+		       arg_min < 0 ? USUAL_MIN : arg_min,
+		       hidden > 0 ? ", but maybe by chance" : "");
 	table_print_rest(count > top ? count - top : 0, "changes");
+	if (hidden > 0)
+		printf("%s may be chance, and %s not listed (--all lists "
+		       "them)\n", out_number_many(changes, hidden, "changes"),
+		       hidden == 1 ? "is" : "are");
 	mem_free(lines);
 }
 
@@ -538,8 +562,9 @@ const struct cmd cmd_diff = {
 	"source and lines); in another build, if their name and file are.\n"
 	"chance is the probability that sessions without a change differ as\n"
 	"much: Welch's t-test, times the number of rows. Rows that may be\n"
-	"chance (over 5%) come last. With fewer than two sessions on a side,\n"
-	"chance is not known, and every change counts.\n"
+	"chance (over 5%) are listed last, and only with --all or --csv. With\n"
+	"fewer than two sessions on a side, chance is not known, and every\n"
+	"change counts.\n"
 	"\n"
 	"A busy machine makes calls longer, never shorter. So if a difference\n"
 	"of the means may be chance, but that of the fastest calls is not (in\n"

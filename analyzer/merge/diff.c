@@ -27,8 +27,9 @@ struct figures {
 	uint64_t timed, outer;   /* those of which a time is known; and of
 	                          * these, those while it was not open yet */
 	/* off, unknown: of self, off the CPU, or not known to be on or off;
-	 * sleep: suspended as the innermost frame */
-	uint64_t self, off, unknown, sleep;
+	 * ready: of off, without a core; sleep: suspended as the innermost
+	 * frame */
+	uint64_t self, off, unknown, ready, sleep;
 	uint64_t total;          /* of the outer calls */
 	double variance;         /* of a net self */
 };
@@ -111,6 +112,7 @@ static void enter(struct walk *w, node_id id)
 		       cct_sampled_of(w->cct, id)->variance : 0;
 	f->off += cpu.off;
 	f->unknown += cpu.unknown;
+	f->ready += cpu.ready;
 	f->sleep += n->suspended;
 	if (!is_again) {
 		f->outer += timed;
@@ -164,6 +166,7 @@ static void count_side(struct maker *m, int side)
 		walk(&w, r);
 		m->func[side][0].self += cct_get(t, r)->self;
 		m->func[side][0].unknown += cct_cpu_of(t, r).unknown;
+		m->func[side][0].ready += cct_cpu_of(t, r).ready;
 	}
 	mem_free_all(suspended, w.total, w.open);
 }
@@ -400,11 +403,12 @@ static void add_work(struct maker *m, uint32_t match,
 
 /* Add the rows of a function whose own code, waits or sleep changed. If a side
  * does not know times off the CPU, waits count as work on both, so that like is
- * compared with like. */
+ * compared with like. Time without a core tells of other programs: it has no
+ * row. */
 static void add_costs(struct maker *m, uint32_t match)
 {
 	const struct func_statistics *s[2];
-	uint64_t off[2], work[2], sleep[2];
+	uint64_t wait[2], work[2], sleep[2];
 	const bool cpu = m->out->has_cpu;
 	struct diff_row row;
 
@@ -412,15 +416,17 @@ static void add_costs(struct maker *m, uint32_t match)
 		const struct figures *const f = &m->func[k][match];
 
 		s[k] = find_func(m->side[k], m->matches.list[match].id[k]);
-		off[k] = !cpu ? 0 : f->off < f->self ? f->off : f->self;
-		work[k] = f->self - off[k];
+		const uint64_t off = !cpu ? 0 : MIN(f->off, f->self);
+
+		work[k] = f->self - off;
+		wait[k] = off - MIN(f->ready, off);
 		sleep[k] = f->sleep;
 	}
 	row = cost_row(m, match, DIFF_COST, work,
 		       cpu ? &s[0]->work : &s[0]->cost,
 		       cpu ? &s[1]->work : &s[1]->cost);
 	add_work(m, match, &row, s);
-	row = cost_row(m, match, DIFF_WAIT, off, &s[0]->wait, &s[1]->wait);
+	row = cost_row(m, match, DIFF_WAIT, wait, &s[0]->wait, &s[1]->wait);
 	add_row(m, &row);
 	row = cost_row(m, match, DIFF_SLEEP, sleep, &s[0]->sleep,
 		       &s[1]->sleep);
@@ -429,9 +435,15 @@ static void add_costs(struct maker *m, uint32_t match)
 
 /* ---- the whole ---- */
 
-/* Rows that may be chance come last; the rest is sorted by what it adds. */
+/* Where a row stands; see diff_new. */
+static int place_of(const struct diff_row *row)
+{
+	return row->chance > DIFF_CHANCE ? 3 : row->reason == DIFF_SLEEP ? 2 :
+	       row->reason == DIFF_WAIT && row->chance < 0;
+}
+
 ORDER_BY(compare_rows, struct diff_row,
-	 ORDER(x->chance > DIFF_CHANCE, y->chance > DIFF_CHANCE) ?:
+	 ORDER(place_of(x), place_of(y)) ?:
 	 DOWN(added) ?: UP(after) ?: UP(before) ?: UP(reason))
 
 static void correct(struct diff_row *row, size_t tests)
@@ -496,13 +508,32 @@ static double whole_of(struct maker *m, int side, bool *has_cpu)
 	for (uint32_t i = 0; i < m->matches.count; i++) {
 		all.self += m->func[side][i].self;
 		all.unknown += m->func[side][i].unknown;
+		all.ready += m->func[side][i].ready;
 		all.sleep += m->func[side][i].sleep;
 	}
 	*has_cpu &= s->part_count > 0 && all.unknown < all.self / 10;
 	for (size_t i = 0; i < s->part_count; i++)
 		*has_cpu &= s->parts[i].cpu;
 	m->sleep[side] = (double)all.sleep / m->sessions[side];
-	return (double)(all.self - m->func[side][0].self) / m->sessions[side];
+	all.self -= m->func[side][0].self;
+	all.ready -= m->func[side][0].ready;
+	m->out->no_core[side] = (double)MIN(all.ready, all.self) /
+				m->sessions[side];
+	return (double)all.self / m->sessions[side];
+}
+
+/* What was without a core counts on neither side, if both know it. */
+static void measure(struct maker *m)
+{
+	struct diff *const d = m->out;
+
+	d->has_cpu = true;
+	d->before = whole_of(m, 0, &d->has_cpu);
+	d->after = whole_of(m, 1, &d->has_cpu);
+	for (int side = 0; side < 2; side++)
+		d->no_core[side] *= d->has_cpu;
+	d->before -= d->no_core[0];
+	d->after -= d->no_core[1];
 }
 
 /* Add all rows that are large enough. All edges are weighed first: a row of
@@ -543,9 +574,7 @@ struct diff *diff_new(struct session *before, struct session *after)
 	diff_match_init(&m.matches, m.side);
 	count_side(&m, 0);
 	count_side(&m, 1);
-	d->has_cpu = true;
-	d->before = whole_of(&m, 0, &d->has_cpu);
-	d->after = whole_of(&m, 1, &d->has_cpu);
+	measure(&m);
 	add_rows(&m);
 	correct_chances(&m);
 	choose_fastest(&m);

@@ -11,7 +11,8 @@ enum diff_reason {
 	DIFF_NEW,          /* it did not run before */
 	DIFF_COST,         /* its own code takes longer a call: on the CPU if
 	                    * both sides know times off the CPU */
-	DIFF_WAIT,         /* it waits longer a call, off the CPU */
+	DIFF_WAIT,         /* it waits longer a call, off the CPU, for
+	                    * something else than a core */
 	DIFF_SLEEP,        /* its coroutine is suspended in it for longer */
 	DIFF_REASONS
 };
@@ -42,15 +43,19 @@ struct diff {
 	struct diff_row *rows;
 	size_t count;
 	double before, after;   /* self of all functions, ns a session: waiting
-	                         * included, sleep not */
+	                         * included, sleep and no_core not */
+	double no_core[2];      /* by side: self time without a core, ns a
+	                         * session, as far as is known; in no row */
 	bool has_cpu;           /* both sides know times off the CPU, for nine
 	                         * tenths of the time */
 };
 
 /* Compare two merged sessions (merge.h), which stay the caller's and must live
  * while the ids in the rows are used. Functions are matched as diff_match.h
- * says. Rows that may be chance come last; the others are sorted by what they
- * add, the largest first. Never fails; freed with diff_free. */
+ * says. Rows that may be chance come last. Of the others, those of sleep come
+ * last, as somebody else's change may be their cause; so do those of waits if
+ * their chance is not known. Within these, the largest comes first. Never
+ * fails; freed with diff_free. */
 struct diff *diff_new(struct session *before, struct session *after);
 void diff_free(struct diff *);
 

@@ -15,7 +15,9 @@ enum { THOUSAND = 1000, MILLION = 1000000 };
 struct counts {
 	uint64_t *sleep;           /* by function: suspended as the innermost
 	                            * frame, ns */
-	uint64_t *calls, *off;     /* by function; off the CPU, ns */
+	uint64_t *calls;           /* by function */
+	uint64_t *off, *ready;     /* by function: off the CPU, and of that,
+	                            * without a core, ns */
 	bool *is_caller;           /* by function: it calls another one */
 	struct map *edge;          /* by caller, function: index + 1 */
 	struct edge { func_id caller, func; uint64_t calls; } *edges;
@@ -33,6 +35,7 @@ static void count_node(struct counts *n, struct cct *t, node_id id)
 	n->sleep[node->func] += node->suspended;
 	n->calls[node->func] += node->calls;
 	n->off[node->func] += cct_cpu_of(t, id).off;
+	n->ready[node->func] += cct_cpu_of(t, id).ready;
 	if (node->func == 0 || node->calls == 0)
 		return;
 	n->is_caller[caller] = true;
@@ -82,6 +85,8 @@ static void add_funcs(struct session *s, const struct flat *r,
 		struct func_statistics *const f = &s->statistics[i];
 		const uint64_t off = n->off[row->f.func] < row->f.self ?
 				     n->off[row->f.func] : row->f.self;
+		const uint64_t ready = n->ready[row->f.func] < off ?
+				       n->ready[row->f.func] : off;
 		const uint64_t timed = figures_timed(&row->f);
 
 		f->func = row->f.func;
@@ -94,7 +99,7 @@ static void add_funcs(struct session *s, const struct flat *r,
 		statistics_add(&f->suspended, row->f.suspended);
 		add_mean(&f->cost, row->f.self, timed);
 		add_mean(&f->work, row->f.self - off, timed);
-		add_mean(&f->wait, off, timed);
+		add_mean(&f->wait, off - ready, timed);
 		add_mean(&f->sleep, n->sleep[row->f.func], timed);
 	}
 }
@@ -106,6 +111,7 @@ void merge_statistics_of_one(struct session *s)
 	struct counts n = { .sleep = mem_alloc(funcs * sizeof(uint64_t)),
 			    .calls = mem_alloc(funcs * sizeof(uint64_t)),
 			    .off = mem_alloc(funcs * sizeof(uint64_t)),
+			    .ready = mem_alloc(funcs * sizeof(uint64_t)),
 			    .is_caller = mem_alloc(funcs * sizeof(bool)),
 			    .edge = map_new() };
 
@@ -113,7 +119,7 @@ void merge_statistics_of_one(struct session *s)
 		count_node(&n, s->cct, id);
 	add_funcs(s, r, &n);
 	add_edges(s, &n);
-	mem_free_all(n.sleep, n.calls, n.off, n.is_caller, n.edges);
+	mem_free_all(n.sleep, n.calls, n.off, n.ready, n.is_caller, n.edges);
 	map_free(n.edge);
 	flat_free(r);
 }

@@ -21,7 +21,9 @@ struct func_statistics {
 	struct statistics cost;   /* self a call, in thousandths of a tick */
 	struct statistics sleep;  /* suspended as the innermost frame, a call,
 	                           * in the same unit */
-	struct statistics work, wait; /* of cost: on the CPU, and off it */
+	struct statistics work, wait; /* of cost: on the CPU, and off it for
+	                           * another reason than that no core was
+	                           * free */
 	struct statistics fastest;/* its fastest call, in the sessions in which
 	                           * it calls nothing */
 };

@@ -17,8 +17,9 @@ struct program {
 	uint64_t others;        /* calls of leaf by other */
 	uint64_t sleep;         /* of work, a call */
 	uint64_t noise;         /* self of main */
-	/* Of leaf, a call: off the CPU, and not known to be on or off. */
-	uint64_t off, unknown;
+	/* Of leaf, a call: off the CPU, not known to be on or off, and off it
+	 * without a core. */
+	uint64_t off, unknown, ready;
 	bool has_cpu;
 	/* How much sessions differ in leaf's calls, and in its fastest one. */
 	uint64_t spread, fastest_spread;
@@ -35,7 +36,8 @@ static void add_leaf(struct session *s, node_id w, func_id leaf,
 	cct_time(s->cct, id, p->leaf_ns + p->step * p->fastest_spread);
 	if (p->has_cpu)
 		cct_put_cpu(s->cct, id, (struct cct_cpu){
-			calls * p->off, calls * p->unknown });
+			calls * p->off, calls * p->unknown,
+			calls * p->ready });
 }
 
 static void add(struct merge *sum, const struct program *p)
@@ -189,6 +191,54 @@ void test_diff_lays_a_wait_at_one_door(void)
 	row = leaf_row(&a, &b, NULL);
 	CHECK_EQ(row.reason, DIFF_WAIT);
 	CHECK(row.added == 50 * 4 * 400 && row.chance < DIFF_CHANCE);
+}
+
+/* On a busy machine a leaf has no core for longer; that is nobody's. */
+void test_diff_does_not_blame_who_has_no_core(void)
+{
+	struct program a = plain, b;
+	bool has_cpu = false;
+
+	a.has_cpu = true;
+	a.off = 150;
+	b = a;
+	b.leaf_ns += 4000;
+	b.off += 4000;
+	b.ready = 4000;
+	CHECK_EQ(leaf_row(&a, &b, &has_cpu).reason, DIFF_REASONS);
+	CHECK(has_cpu);
+	/* Nor does it make other changes look small. */
+	a = b;
+	a.noise = 0;
+	b.leaf_ns += 200;
+	CHECK(leaf_row(&a, &b, NULL).share > 40);
+}
+
+/* The order of the rows of one session, and of four, on each side. */
+void test_diff_puts_causes_first(void)
+{
+	struct program a = plain, b;
+
+	a.has_cpu = true;
+	a.off = 100;
+	b = a;
+	b.leaf_ns += 10 + 400;
+	b.off += 400;
+	b.sleep += 5000;
+	for (int n = 1; n <= 4; n += 3) {
+		struct session *const x = sessions_of(a, n);
+		struct session *const y = sessions_of(b, n);
+		struct diff *const d = diff_new(x, y);
+
+		if (CHECK_EQ(d->count, 3)) {
+			CHECK_EQ(d->rows[n == 4].reason, DIFF_COST);
+			CHECK_EQ(d->rows[n == 1].reason, DIFF_WAIT);
+			CHECK_EQ(d->rows[2].reason, DIFF_SLEEP);
+		}
+		diff_free(d);
+		session_free(x);
+		session_free(y);
+	}
 }
 
 void test_diff_compares_the_fastest_calls(void)

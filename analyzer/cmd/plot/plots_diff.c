@@ -67,8 +67,11 @@ static const char *describe_sides(struct plots *p, const struct diff *d,
 {
 	char a[OUT_NUMBER], b[OUT_NUMBER];
 
-	return plots_text(p, "self time of a session: %s before, %s after%s%s",
+	return plots_text(p, "self time of a session: %s before, %s after"
+		"%s%s%s",
 		out_number_time(a, d->before), out_number_time(b, d->after),
+		d->no_core[0] + d->no_core[1] > 0 ?
+		", without waits for a core" : "",
 		d->count == 0 ? "; no function takes more or less" :
 		count == d->count ? "" : plots_text(p, "; the first %zu of %zu "
 			"changes", count, d->count),
