@@ -88,6 +88,21 @@ static void print_side(const struct load *load, const char *which)
 	completeness_print(&shown_line, sentence);
 }
 
+/* What --net could not do as it says. Both sides are net in the same way. */
+static void print_net(const struct sides *sides)
+{
+	const uint32_t net = sides->after.session->net.is_net;
+
+	if (sides->is_raw)
+		table_note("note: times are as recorded: not all sessions have "
+			   "samples enough for net ones");
+	else if (net & NET_CALIBRATED)
+		table_note("note: %snet times are recorded ones less a "
+			   "calibrated cost of each call: there are no "
+			   "samples, or too few", net & NET_SAMPLED ?
+			   "of some sessions, " : "");
+}
+
 /* How much time a session takes on each side. */
 static void print_times(const struct sides *sides)
 {
@@ -108,9 +123,7 @@ static void print_times(const struct sides *sides)
 			   "before, %s after; no row counts that",
 			   out_number_time(before, d->no_core[0]),
 			   out_number_time(after, d->no_core[1]));
-	if (sides->is_raw)
-		table_note("note: times are as recorded: not all sessions have "
-			   "samples enough for net ones");
+	print_net(sides);
 }
 
 /* ---- the columns -------------------------------------------------------- */
