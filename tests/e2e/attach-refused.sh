@@ -11,8 +11,8 @@ cd "$T" || exit 1
 refused() {
 	local text=$1
 	shift
-	"$@" "$WEFT" record -o "$T/none" -p "$pid" >"$T/out" 2>"$T/err" 8>&- \
-		9<&-
+	timeout 60 "$@" "$WEFT" record -o "$T/none" -p "$pid" >"$T/out" \
+		2>"$T/err" 8>&- 9<&-
 	[ $? = 2 ] || fail "not refused: $text"
 	grep -q "$text" "$T/err" || fail "not said: $text"
 	[ -e "$T/none" ] && fail "it leaves a trace: $text"
@@ -113,6 +113,49 @@ if kill -0 "$pid" 2>/dev/null; then
 	refused 'it has given up system calls'
 	kill "$pid"
 fi
+
+# It waits in a signal handler, which may have interrupted malloc: whatever the
+# handler has on its stack, which may be one of its own.
+cat >handled.c <<'END'
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static size_t size;
+__attribute__((no_instrument_function)) static void on(int s)
+{
+	char some[size], c;
+
+	memset(some, s, size);
+	if (read(0, &c, 1) == 1)
+		_exit(some[size / 2] != s);
+}
+int main(int argc, char **argv)
+{
+	const stack_t own = { .ss_sp = malloc(1 << 20), .ss_size = 1 << 20 };
+	const struct sigaction a = { .sa_handler = on, .sa_flags = SA_ONSTACK };
+
+	size = (size_t)atoi(argv[1]);
+	if (argc > 2)
+		sigaltstack(&own, NULL);
+	sigaction(SIGUSR1, &a, NULL);
+	return raise(SIGUSR1);
+}
+END
+gcc -O1 -finstrument-functions handled.c -o handled ||
+	fail "the program is not built"
+reads() {
+	grep -q '^0 0x0 ' "/proc/$pid/syscall"
+}
+for how in 200000 "200000 own"; do
+	# shellcheck disable=SC2086
+	./handled $how <&7 &
+	pid=$!
+	await reads
+	refused 'none of its threads waits for something'
+	kill -KILL "$pid"
+done
 
 begin env LD_PRELOAD="$B/lib/libweft.so" "$P/p_attach" 1
 ask off

@@ -59,6 +59,24 @@ bool remote_may_write(const struct remote *r, uint64_t from, uint64_t to)
 	return may;
 }
 
+uint64_t remote_end_at(const struct remote *r, uint64_t at)
+{
+	char line[PATH_MAX + 128], rights[8];
+	uint64_t from, to, end = 0;
+
+	snprintf(line, sizeof(line), "/proc/%d/maps", (int)r->pid);
+	FILE *const f = fopen(line, "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &from, &to,
+			   rights) == 3 && rights[1] == 'w' &&
+		    (end ? from == end : from <= at && at < to))
+			end = to;
+	if (f)
+		fclose(f);
+	return end;
+}
+
 bool remote_status_line(pid_t pid, const char *key, char *line, size_t room)
 {
 	bool found = false;

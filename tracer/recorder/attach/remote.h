@@ -28,6 +28,9 @@ bool remote_write(const struct remote *r, uint64_t at, const void *from,
 /* Does all of it lie in one mapping that the process itself may write? (The
  * above writes in others, too.) */
 bool remote_may_write(const struct remote *r, uint64_t from, uint64_t to);
+/* Where the memory ends that lies there and that the process may write; 0:
+ * there is none. */
+uint64_t remote_end_at(const struct remote *r, uint64_t at);
 
 /* A module of the process. */
 struct remote_module {

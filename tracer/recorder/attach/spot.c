@@ -14,7 +14,8 @@
 
 #if defined(__x86_64__)
 
-enum { LOOK_BYTES = 64 << 10 };    /* of a stack, for a handler's frame */
+/* Of a stack, for a handler's frame: at a time, and at all. */
+enum { LOOK_BYTES = 64 << 10, LOOK_MOST = 16 << 20 };
 
 bool spot_find_libc(const struct remote *r, struct spot_libc *libc)
 {
@@ -108,17 +109,33 @@ static bool waits_anew(const struct spot *c)
 	}
 }
 
-/* A handler may have interrupted malloc. */
-static bool is_in_handler(const struct remote *r, uint64_t sp,
-			  uint64_t restorer)
+static bool has_word(const struct remote *r, uint64_t at, uint64_t end,
+		     uint64_t wanted)
 {
 	static uint64_t words[LOOK_BYTES / 8];
-	const ssize_t n = pread(r->mem, words, sizeof(words), (off_t)sp);
+	const size_t n = end - at < sizeof(words) ? end - at : sizeof(words);
 
-	for (ssize_t i = 0; i < n / 8; i++)
-		if (words[i] == restorer)
+	if (!remote_read(r, at, words, n))
+		return true;
+	for (size_t i = 0; i < n / 8; i++)
+		if (words[i] == wanted)
 			return true;
 	return false;
+}
+
+/* A handler may have interrupted malloc. Its frame may lie anywhere on the
+ * stack, whose end shows by that of the memory: where that is far, as in a
+ * heap, it cannot be told. */
+static bool may_be_in_handler(const struct remote *r, uint64_t sp,
+			      uint64_t restorer)
+{
+	const uint64_t end = remote_end_at(r, sp);
+	bool may = end == 0 || end - sp > LOOK_MOST;
+
+	for (uint64_t at = sp & ~UINT64_C(7); !may && at < end;
+	     at += LOOK_BYTES)
+		may = has_word(r, at, end, restorer);
+	return may;
 }
 
 bool spot_read(const struct remote *r, pid_t tid, const struct spot_libc *libc,
@@ -126,7 +143,7 @@ bool spot_read(const struct remote *r, pid_t tid, const struct spot_libc *libc,
 {
 	if (tid <= 0 || !read_call(r->pid, tid, c) || !can_begin_again(c) ||
 	    !is_wakeable(r->pid, tid) ||
-	    is_in_handler(r, c->sp, libc->restorer))
+	    may_be_in_handler(r, c->sp, libc->restorer))
 		return false;
 	c->waits_anew = waits_anew(c);
 	return true;
