@@ -65,3 +65,5 @@ ask "round 500"
 end
 wait "$recorder" || fail "weft record fails when the program ends: $?"
 right_calls 2000 "when the program ends"
+grep 'ended by signal\|is not known' "$T/err" && fail "no signal ended it"
+true

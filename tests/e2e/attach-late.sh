@@ -184,3 +184,9 @@ ask "round 500"
 kill -KILL "$pid"
 wait "$recorder" || fail "weft record fails when the program is killed: $?"
 right_calls 2000 "when the program is killed"
+# Before Linux 6.15, who is not its parent may not be told.
+unknown=
+printf '6.15\n%s\n' "$(uname -r)" | sort -VC ||
+	unknown='\|has ended; how is not known'
+grep -q "process $pid (p_attach) was ended by signal 9 (.*)$unknown" \
+	"$T/err" || fail "what killed the program is not said"

@@ -7,6 +7,10 @@ ends() {
 	record "$P/p_exit" "$how"
 	local got=$?
 	[ $got = "$status" ] || fail "$how: status $got, not $status"
+	said=$(sed -n 's/^weft: the program was ended by signal \([0-9]*\) (.*/\1/p' \
+		"$T/err")
+	[ "${said:-0}" = $((status > 128 ? status - 128 : 0)) ] ||
+		fail "$how: it says that signal \"$said\" ended it"
 	report
 	nothing_lost
 	[ "$(calls leaf)" = "$leaves" ] ||

@@ -142,6 +142,7 @@ void closing_do(struct recording *r)
 		flight_end(r);
 	else
 		close_trace(r);
+	flight_hear_ends(r);
 	attach_end(&r->attach, &r->owner);
 	pool_owner_remove(&r->owner);
 	installation_clean(&r->installation);

@@ -30,10 +30,11 @@ int flight_begin(struct recording *r)
 	struct rate_pair now;
 
 	f->ends.all = -1;
+	if ((r->opt.flight_bytes > 0 || r->opt.attach) &&
+	    process_ends_init(&f->ends, &r->owner) != 0)
+		return -1;
 	if (r->opt.flight_bytes == 0)
 		return 0;
-	if (process_ends_init(&f->ends, &r->owner) != 0)
-		return -1;
 	rate_read(&r->rate, &now);
 	f->begin = now.real;
 	f->spill.fd = -1;
@@ -124,6 +125,10 @@ static void hear_end(void *ctx, pid_t pid, int status)
 	const bool is_killed = status >= 0 && WIFSIGNALED(status);
 	char who[32], reason[96] = "it has ended; how is not known";
 
+	if (is_target) {
+		r->attach.has_ended = true;
+		r->attach.status = status;
+	}
 	if (is_target ? status >= 0 && !is_killed :
 	    !is_killed || !is_fault(WTERMSIG(status)))
 		return;
@@ -135,12 +140,17 @@ static void hear_end(void *ctx, pid_t pid, int status)
 	flight_want(&r->flight, reason, true);
 }
 
+void flight_hear_ends(struct recording *r)
+{
+	process_ends_poll(&r->flight.ends, r->program.pid,
+			  attach_pid(&r->attach), hear_end, r);
+}
+
 static void hear_all(struct recording *r)
 {
 	struct flight *const f = &r->flight;
 
-	process_ends_poll(&f->ends, r->program.pid, attach_pid(&r->attach),
-			  hear_end, r);
+	flight_hear_ends(r);
 	hear_program(f, r->owner.pool);
 	if (f->slow.reason[0])
 		flight_want(f, f->slow.reason, false);
@@ -166,8 +176,10 @@ void flight_poll(struct recording *r)
 	const uint64_t now = rate_mono();
 	const char *why;
 
-	if (!f->ring.chunks)
+	if (!f->ring.chunks) {
+		flight_hear_ends(r);
 		return;
+	}
 	if (now - f->looked_ns >= look_ns) {
 		look_at_losses(r);
 		f->looked_ns = now;

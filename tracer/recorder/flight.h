@@ -43,8 +43,12 @@ int flight_watch(struct recording *r);
 void flight_want(struct flight *f, const char *reason, bool is_urgent);
 /* Whether the time has come for what is wanted. */
 bool flight_may(const struct flight *f);
-/* Write what is wanted if its time has come. Call it in each round. */
+/* Write what is wanted if its time has come, and hear of ends. Call it in each
+ * round. */
 void flight_poll(struct recording *r);
+/* How the program has ended that is attached to; with a flight recorder, what
+ * other processes end by. */
+void flight_hear_ends(struct recording *r);
 /* Write what is wanted, which must be something, now. Returns 0, or negative:
  * it could not be written, and *why says so. */
 int flight_snapshot(struct recording *r, const char **why);

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* How many serials the pool has given out. */
@@ -385,6 +386,25 @@ static void diagnose(const struct recording *r)
 		diagnose_partial(r->program_path, &facts);
 }
 
+/* Who reads times and counts must know that a signal cut them off. */
+static void print_end(const struct recording *r)
+{
+	const struct attach *const a = &r->attach;
+	const int status = a->is_used ? a->status : r->program.status;
+	char who[128] = "the program";
+
+	if (a->is_used)
+		snprintf(who, sizeof(who), "process %d (%s)",
+			 (int)attach_pid(a), a->target.name);
+	if (a->is_used ? !a->has_ended : !r->program.has_ended)
+		return;
+	if (status < 0)
+		message_summary("%s has ended; how is not known", who);
+	else if (WIFSIGNALED(status))
+		message_summary("%s was ended by signal %d (%s)", who,
+				WTERMSIG(status), strsignal(WTERMSIG(status)));
+}
+
 void summary_print(const struct recording *r)
 {
 	const bool is_relayed = r->opt.relay.host[0] &&
@@ -398,6 +418,7 @@ void summary_print(const struct recording *r)
 				r->left_running,
 				r->left_running == 1 ? "" : "es",
 				r->left_running == 1 ? "s" : "");
+	print_end(r);
 	print_counts(r);
 	if (r->sink.flight)
 		print_flight(r);

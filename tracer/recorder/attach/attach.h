@@ -18,6 +18,8 @@ struct attach {
 	bool is_late;              /* was it started without libweft.so? */
 	bool waits;                /* until it calls its next hook */
 	bool told_waiting;
+	bool has_ended;            /* was it heard of, while it was recorded? */
+	int status;                /* then: as of waitpid; negative: unknown */
 	bool paused;               /* recording stays off when it has joined */
 	uint64_t coroutines;       /* numbers that earlier recordings used up */
 };
