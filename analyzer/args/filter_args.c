@@ -220,6 +220,7 @@ ORDER_BY(compare_marks, struct mark, UP(tick))
 static int find_recording(const struct filter_marks *m, ticks *from, ticks *to)
 {
 	size_t nth, starts = 0, at = m->count;
+	char text[OUT_NUMBER];
 
 	read_title(&nth);
 	for (size_t i = 0; i < m->count; i++)
@@ -230,8 +231,8 @@ static int find_recording(const struct filter_marks *m, ticks *from, ticks *to)
 			       args[FILTER_RECORDING]);
 	if (at == m->count)
 		return err_add("\"%s\": a recording with this title was "
-			       "started only %zu times", args[FILTER_RECORDING],
-			       starts);
+			       "started only %s", args[FILTER_RECORDING],
+			       out_number_many(text, starts, "times"));
 	*from = m->mark[at].tick;
 	for (*to = 0; at < m->count && *to == 0; at++)
 		if (m->mark[at].kind == STOP)

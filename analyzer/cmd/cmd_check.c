@@ -33,10 +33,12 @@ static uint64_t lost_in(const struct thread *t)
 /* What was lost for which reason, at the end of a thread's line. */
 static void print_reasons(const struct thread *t)
 {
+	char text[OUT_NUMBER];
+
 	for (int i = 0; i < LOST_REASONS; i++)
 		if (t->lost[i] > 0)
-			printf("; %" PRIu64 " %s: %s", t->lost[i],
-			       lost_reason(i)->unit, lost_reason(i)->meaning);
+			printf("; %s: %s", out_number_many(text, t->lost[i],
+				lost_reason(i)->unit), lost_reason(i)->meaning);
 	putchar('\n');
 }
 
@@ -44,6 +46,8 @@ static void print_reasons(const struct thread *t)
  * others have no line: there may be thousands. */
 static void print_threads(const struct session *s)
 {
+	char chunks[OUT_NUMBER], gaps[OUT_NUMBER];
+
 	for (size_t i = 0; i < s->thread_count; i++) {
 		const struct thread *const t = &s->threads[i];
 
@@ -51,10 +55,12 @@ static void print_threads(const struct session *s)
 		    lost_in(t) == 0)
 			continue;
 		out_print(stdout, "in thread %" PRIu32 " %s of process %" PRIu32
-			  ": %" PRIu64 " chunks missing, %" PRIu64 " gaps, %"
-			  PRIu64 " lost, %" PRIu64 " contradicting", t->tid,
-			  t->name, s->processes[t->process].pid,
-			  t->missing_chunks, t->gaps, lost_in(t), t->unnested);
+			  ": %s missing, %s, %" PRIu64 " lost, %" PRIu64
+			  " contradicting", t->tid, t->name,
+			  s->processes[t->process].pid,
+			  out_number_many(chunks, t->missing_chunks, "chunks"),
+			  out_number_many(gaps, t->gaps, "gaps"),
+			  lost_in(t), t->unnested);
 		print_reasons(t);
 	}
 }
@@ -65,24 +71,28 @@ static void print_gaps(const struct session *s)
 {
 	const size_t n = s->gap_count < GAPS_SHOWN ? s->gap_count : GAPS_SHOWN;
 	struct completeness_line line = { "missing in ", stdout };
+	char text[OUT_NUMBER];
 
 	for (size_t i = 0; i < n; i++)
 		completeness_gap(s, &s->gaps[i], completeness_print, &line);
 	if (s->gap_total > n && n > 0)
-		printf("missing in %" PRIu64 " more places, shorter ones\n",
-		       s->gap_total - n);
+		printf("missing in %s, shorter ones\n",
+		       out_number_many(text, s->gap_total - n, "more places"));
 }
 
 /* Places in the files, as far as the reader noted them; it keeps only the first
  * ones. A profile has no such places. */
 static void print_broken(const struct in_summary *in)
 {
+	char text[OUT_NUMBER];
+
 	for (size_t i = 0; i < in->broken_count; i++)
 		out_print(stdout, "damaged in %s: the chunk at byte %" PRIu64
 			  "\n", in->broken[i].file, in->broken[i].offset);
 	if (in->bad > in->broken_count && in->broken_count > 0)
-		printf("damaged in %" PRIu64 " more places\n",
-		       in->bad - in->broken_count);
+		printf("damaged in %s\n",
+		       out_number_many(text, in->bad - in->broken_count,
+				       "more places"));
 }
 
 /* Opening the trace is the whole check: it decodes every chunk and replays

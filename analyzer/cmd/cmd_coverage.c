@@ -163,14 +163,14 @@ static bool is_shown(const struct coverage *c, const struct coverage_row *row)
  * information may name more places than were kept; these are counted. */
 static void place_rows(struct table *t, const struct module_function *f)
 {
-	char text[256];
+	char text[256], more[OUT_NUMBER];
 
 	for (size_t i = 0; i < f->place_count; i++) {
 		snprintf(text, sizeof(text), "  inlined at %s", f->places[i]);
 		table_line(t, text);
 	}
-	snprintf(text, sizeof(text), "  ... and in %zu more places",
-		 f->inlined - f->place_count);
+	snprintf(text, sizeof(text), "  ... and in %s", out_number_many(more,
+		 f->inlined - f->place_count, "more places"));
 	if (f->inlined > f->place_count)
 		table_line(t, text);
 }

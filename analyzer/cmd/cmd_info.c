@@ -6,6 +6,7 @@
 #include "analyzer/load/completeness.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
+#include "tracepoints/noun.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -42,9 +43,11 @@ static bool is_shown(size_t i, size_t count, const char *what)
 {
 	if (arg_top == 0 || i < arg_top)
 		return true;
+	char text[OUT_NUMBER];
+
 	if (i == arg_top)
 		printf("  ... and %zu more %s (--top 0 lists all)\n", count - i,
-		       what);
+		       noun_print(text, sizeof(text), count - i, what));
 	return false;
 }
 
@@ -224,7 +227,12 @@ static void print_thread(const struct session *s, const struct thread *t)
 /* Threads in the order of the session. */
 static void print_threads(const struct session *s)
 {
-	print_total("threads", s->thread_count);
+	const uint64_t lost = session_lost_threads(s);
+
+	printf("%-*s %zu", KEY_WIDTH, "threads", s->thread_count);
+	if (lost > 0)
+		printf(" of %" PRIu64, s->thread_count + lost);
+	putchar('\n');
 	for (size_t i = 0; i < s->thread_count &&
 			   is_shown(i, s->thread_count, "threads"); i++)
 		print_thread(s, &s->threads[i]);
@@ -285,12 +293,14 @@ static void print_vms(const struct session *s)
  * stood in the way. "it" is the module itself, in contrast to a debug file. */
 static void print_naming(const struct elf_module *elf, const struct naming *m)
 {
+	char text[OUT_NUMBER];
+
 	if (m->asked == 0) {
 		puts("    only samples: no function of it was recorded");
 		return;
 	}
-	printf("    %" PRIu64 " of %" PRIu64 " functions named", m->named,
-	       m->asked);
+	printf("    %" PRIu64 " of %s named", m->named,
+	       out_number_many(text, m->asked, "functions"));
 	if (m->file[0])
 		out_print(stdout, " from %s",
 			  strcmp(m->file, elf->path) == 0 ? "it" : m->file);
@@ -328,15 +338,15 @@ static void print_unrecorded(const struct demotion *d)
 	char a[OUT_NUMBER], b[OUT_NUMBER];
 
 	if (d->counted > 0)
-		printf("; %s calls counted", out_number_count(a,
-							d->counted_calls));
+		printf("; %s counted", out_number_many(a, d->counted_calls,
+						       "calls"));
 	if (d->skipped == 0)
 		putchar('\n');
 	else if (d->is_unknown)
 		puts("; nobody knows how many calls were not recorded");
 	else
-		printf("; ~%s calls not recorded, \302\261 %s\n",
-		       out_number_count(a, d->estimated),
+		printf("; ~%s not recorded, \302\261 %s\n",
+		       out_number_many(a, d->estimated, "calls"),
 		       out_number_count(b, d->error));
 }
 

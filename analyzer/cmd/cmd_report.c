@@ -106,6 +106,7 @@ static ticks time_of(const struct flat_row *row, const struct metric *by)
 static void print_only(const struct flat *t, const struct metric *by)
 {
 	char self[OUT_NUMBER], whole[OUT_NUMBER], share[OUT_NUMBER];
+	char all_rows[OUT_NUMBER];
 	const ticks all = flat_whole(t, by);
 	ticks shown = 0;
 	size_t rows = 0;
@@ -115,8 +116,9 @@ static void print_only(const struct flat *t, const struct metric *by)
 			shown += time_of(&t->rows[i], by);
 			rows++;
 		}
-	table_note("note: only \"%.200s\": %zu of %zu rows, %s %s of %s (%s)",
-		   arg_only, rows, t->count, by->name,
+	table_note("note: only \"%.200s\": %zu of %s, %s %s of %s (%s)",
+		   arg_only, rows, out_number_many(all_rows, t->count, "rows"),
+		   by->name,
 		   out_number_time(self, (double)session_ns(t->session, shown)),
 		   out_number_time(whole, (double)session_ns(t->session, all)),
 		   out_number_share(share, shown, all));

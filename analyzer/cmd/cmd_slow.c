@@ -252,13 +252,14 @@ static void print_stack(const struct printer *p, stack_id id)
 	const size_t shown = arg_depth != 0 && n > arg_depth ? arg_depth : n;
 	const struct stack_frame **const frames =
 		mem_alloc((shown + 1) * sizeof(*frames));
+	char text[OUT_NUMBER];
 
 	/* The last one stays NULL. */
 	for (size_t i = shown; i-- > 0; id = frames[i]->below)
 		frames[i] = stack_table_get(t, id);
 	if (shown < n)
-		printf("      ... %zu frames (--depth 0 shows all)\n",
-		       n - shown);
+		printf("      ... %s (--depth 0 shows all)\n",
+		       out_number_many(text, n - shown, "frames"));
 	for (size_t i = 0; i < shown; i++)
 		print_frame(p, frames[i], frames[i + 1]);
 	mem_free(frames);

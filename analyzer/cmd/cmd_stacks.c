@@ -165,7 +165,8 @@ static const char *name_of(const struct printer *p,
 		return func_get(p->session->funcs, f->func)->name;
 	if (f->omitted == 0)
 		return "[open before start]";
-	snprintf(room, 48, "[%" PRIu32 " frames]", f->omitted);
+	snprintf(room, 48, "[%" PRIu32 " frame%s]", f->omitted,
+		 f->omitted == 1 ? "" : "s");
 	return room;
 }
 

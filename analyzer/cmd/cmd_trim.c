@@ -47,10 +47,10 @@ static void print_figures(FILE *to, const struct trim *t)
 	char many[OUT_NUMBER], calls[OUT_NUMBER], time[OUT_NUMBER];
 	char all[OUT_NUMBER];
 
-	fprintf(to, "%s: %s of %s calls, and %s of the time\n",
+	fprintf(to, "%s: %s of %s, and %s of the time\n",
 		out_number_many(many, t->count, "functions"),
 		out_number_share(calls, t->calls, t->all_calls),
-		out_number_count(all, t->all_calls),
+		out_number_many(all, t->all_calls, "calls"),
 		out_number_share(time, t->net, t->all_net));
 }
 
@@ -94,9 +94,9 @@ static void print_gone(const struct trim *t)
 		out_number_share(time, (ticks)(r->mean * (double)r->f.calls),
 				 t->all_net);
 		out_print(stderr, "# with them, as gcc compares parts of "
-			  "names: %s: %s calls, with callees %s of the time\n",
+			  "names: %s: %s, with callees %s of the time\n",
 			  func_get(t->session->funcs, r->f.func)->name,
-			  out_number_count(calls, r->f.calls), time);
+			  out_number_many(calls, r->f.calls, "calls"), time);
 	}
 	fputs("# the list leaves out ", stderr);
 	print_figures(stderr, &all);

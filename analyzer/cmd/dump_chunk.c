@@ -125,7 +125,7 @@ static void print_frame(uint64_t word)
 	const uint64_t age = rec_gap(word);
 
 	if (rec_func(word) == REC_FUNC_OMITTED)
-		printf(" [%" PRIu64 " frames]", age);
+		printf(" [%" PRIu64 " frame%s]", age, age == 1 ? "" : "s");
 	else if (age == REC_AGE_UNKNOWN)
 		printf(" f%" PRIu32 "@?", rec_func(word));
 	else

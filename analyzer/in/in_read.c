@@ -226,7 +226,7 @@ static enum in_order_result read_child(struct reading *r, struct in_child *c)
 	if (got < 0)
 		say(r, "%s", in_child_why(c));
 	if (ring->discarded)
-		say(r, "LTTng discarded %llu events",
+		say(r, "events that LTTng discarded: %llu",
 		    (unsigned long long)ring->discarded);
 	if (got < 0 || r->refused)
 		carve_good(r);

@@ -48,14 +48,6 @@ void completeness_print(void *ctx, const char *sentence)
 
 /* ---- sums --------------------------------------------------------------- */
 
-/* A count among the recorder's notes, such as "lost.full"; 0: no such note. */
-static uint64_t noted(const struct session *s, const char *key)
-{
-	const char *const value = session_note(s, key);
-
-	return value ? strtoull(value, NULL, 10) : 0;
-}
-
 /* The sum over the threads of the uint64_t field at this offset. */
 static uint64_t sum_at(const struct session *s, size_t offset)
 {
@@ -89,7 +81,7 @@ static void tell_reason(struct teller *t, const struct session *s, int reason)
 	const struct lost_reason *const its = lost_reason(reason);
 	const uint64_t count = sum_at(s, offsetof(struct thread, lost) +
 				      (size_t)reason * sizeof(uint64_t));
-	const uint64_t said = noted(s, its->key);
+	const uint64_t said = session_noted(s, its->key);
 	char words[200];
 
 	snprintf(words, sizeof(words), ": %s", its->meaning);
@@ -106,6 +98,8 @@ static void tell_unrecorded(struct teller *t, const struct session *s)
 		  " that could not be recorded" },
 		{ "lost.threads", "threads",
 		  " beyond those that can live at one time" },
+		{ "lost.unheard", "threads",
+		  " of which nothing is here: no buffer was ever free" },
 		{ "lost.unrecorded", "calls",
 		  " of threads that could not be recorded" },
 		{ "lost.late", "calls",
@@ -113,7 +107,7 @@ static void tell_unrecorded(struct teller *t, const struct session *s)
 	};
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
-		say_count(t, noted(s, reasons[i].key), reasons[i].nouns,
+		say_count(t, session_noted(s, reasons[i].key), reasons[i].nouns,
 			  reasons[i].words);
 }
 
@@ -137,18 +131,18 @@ static void tell_missing(struct teller *t, const struct session *s)
 static void tell_chunks(struct teller *t, const struct load *load)
 {
 	const struct session *const s = load->session;
-	const uint64_t written = noted(s, "records");
+	const uint64_t written = session_noted(s, "records");
 
 	tell_missing(t, s);
-	say_count(t, noted(s, "lost.overwritten"), "chunks", " overwritten by "
-		  "newer ones, as --on-full=overwrite asks");
+	say_count(t, session_noted(s, "lost.overwritten"), "chunks",
+		  " overwritten by newer ones, as --on-full=overwrite asks");
 	say_count(t, load->in.bad > s->bad_chunks ? load->in.bad :
 		  s->bad_chunks, "chunks", " damaged and not used");
 	/* The ends of streams are missed by nothing but this. */
 	if (written > s->records)
 		say_count(t, written - s->records, "records",
-			  " that the recorder wrote are not here");
-	say_count(t, noted(s, "lost.chunks"), "chunks",
+			  " written by the recorder, but not here");
+	say_count(t, session_noted(s, "lost.chunks"), "chunks",
 		  " could not be written anywhere");
 }
 
@@ -340,8 +334,9 @@ static void tell_late(struct teller *t, const struct session *s)
 	for (func_id id = 1; id <= func_count(s->funcs); id++)
 		late += func_get(s->funcs, id)->untold_return != 0;
 	if (late > 0)
-		say(t, "LuaJIT does not tell when %s return: their times, "
-		    "marked ~ in weft report, last until the next Lua event",
+		say(t, "LuaJIT does not tell when C functions return: times of "
+		    "%s, marked ~ in weft report, last until the next Lua "
+		    "event",
 		    out_number_many(text, late, "C functions"));
 }
 
@@ -383,8 +378,9 @@ static void tell_recordings(struct teller *t, const struct session *s)
 static void tell_snapshot(struct teller *t, const struct session *s)
 {
 	const char *const reason = session_note(s, "snapshot.reason");
-	const uint64_t from = noted(s, "snapshot.from"),
-		       begin = noted(s, "start"), end = noted(s, "end");
+	const uint64_t from = session_noted(s, "snapshot.from"),
+		       begin = session_noted(s, "start"),
+		       end = session_noted(s, "end");
 	char last[OUT_NUMBER], all[OUT_NUMBER];
 
 	if (!reason || from < begin || end < from)
@@ -538,8 +534,8 @@ static void tell_demoted(struct teller *t, const struct session *s,
 	size_t counted;
 
 	if (skipped > 0)
-		say(t, "recorded with --budget %.16s, for which %s at times "
-		    "were not (%s): their calls are estimates, marked ~, or "
+		say(t, "recorded with --budget %.16s, for which calls of %s at "
+		    "times were not (%s): there are estimates, marked ~, or "
 		    "lower bounds, marked >; %s (weft info has the errors)",
 		    budget, out_number_many(text, skipped, "functions"), names,
 		    self);
@@ -570,11 +566,11 @@ static void tell_budget(struct teller *t, const struct session *s)
 		    "certain" :
 		    "the budget was not kept: probes took %.16s at last, of "
 		    "calls that were skipped, or cannot be", share);
-	say_count(t, noted(s, "budget.untold"), "chunks", " had no room to "
-		  "say which calls are missing for the budget");
-	say_count(t, noted(s, "budget.no-room"), "times", " a function or a "
-		  "verdict had no room in the budget's tables: such functions "
-		  "are always recorded");
+	say_count(t, session_noted(s, "budget.untold"), "chunks", " had no "
+		  "room to say which calls are missing for the budget");
+	say_count(t, session_noted(s, "budget.no-room"), "times", " a function "
+		  "or a verdict had no room in the budget's tables: such "
+		  "functions are always recorded");
 }
 
 size_t completeness_notes(const struct load *load, completeness_fn fn,
@@ -591,8 +587,8 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 		say(&t, "calls were only counted, as --count-only asks: there "
 		    "are no times");
 	else
-		say_count(&t, s->counted, "calls", " were only counted: their "
-			  "time is their callers'");
+		say_count(&t, s->counted, "calls", " only counted: the time is "
+			  "their callers'");
 	say_count(&t, SUM(s, open), "calls",
 		  " still open at the end: counted until then");
 	say_count(&t, count_inferred(s), "switches",
@@ -600,7 +596,7 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 	say_count(&t, SUM(s, unplaced), "runs", " of signal handlers put "
 		  "below their thread: what was interrupted is not known");
 	say_count(&t, cct_deeper(s->cct), "distinct stacks", " beyond "
-		  "--max-nodes are in \"(deeper)\": calls and self are exact, "
+		  "--max-nodes, in \"(deeper)\": calls and self are exact, "
 		  "totals may be too small");
 	tell_net(&t, load);
 	tell_calibrated(&t, load);

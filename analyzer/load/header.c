@@ -52,6 +52,19 @@ static void print_count(FILE *to, uint64_t count, const char *nouns)
 	fprintf(to, ", %s", out_number_many(text, count, nouns));
 }
 
+/* "1,459 of 5,001 threads", where of the others nothing is there. */
+static void print_threads(FILE *to, const struct session *s)
+{
+	const uint64_t here = s->thread_count + s->beyond.threads;
+	const uint64_t lost = session_lost_threads(s);
+	char text[OUT_NUMBER];
+
+	if (lost > 0)
+		fprintf(to, ", %s of", out_number_count(text, here));
+	fprintf(to, "%s %s", lost > 0 ? "" : ",",
+		out_number_many(text, here + lost, "threads"));
+}
+
 /* Merged sessions, which are in the order of their starts. */
 static void print_parts(FILE *to, const struct session *s)
 {
@@ -90,7 +103,7 @@ static void print_run(FILE *to, const struct session *s)
 	}
 	print_programs(to, s);
 	print_count(to, s->process_count + s->beyond.processes, "processes");
-	print_count(to, s->thread_count + s->beyond.threads, "threads");
+	print_threads(to, s);
 	if (vms > 0)
 		print_count(to, vms, "Lua states");
 	if (coroutines > 0)

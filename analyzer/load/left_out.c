@@ -116,9 +116,9 @@ static bool describe_brief(const struct session *s, char *to, size_t size)
 
 	if (ns == 0)
 		return false;
-	snprintf(to, size, "recorded with --min-duration: %s that took less "
-		 "than %s and recorded nothing inside have no records; their "
-		 "number and the time of all are known, their shortest is not",
+	snprintf(to, size, "recorded with --min-duration: %s without records, "
+		 "shorter than %s and with nothing recorded inside; the number "
+		 "and the time of all are known, the shortest is not",
 		 out_number_many(calls, cct_counted_sum(s->cct).brief,
 				 "calls"),
 		 out_number_time(time, (double)ns));

@@ -71,7 +71,7 @@ static void tell(const struct session *s, const struct chronicle_found *f)
 	char a[OUT_NUMBER], b[OUT_NUMBER], c[OUT_NUMBER];
 
 	if (f->folded > 0)
-		fprintf(stderr, "%s of %s are in events that stand for several "
+		fprintf(stderr, "%s of %s in events that stand for several "
 			"ones: calls shorter than %s; --max-events 0 shows "
 			"all\n", out_number_count(a, f->folded),
 			out_number_many(b, f->calls, "calls"),
@@ -83,11 +83,11 @@ static void tell(const struct session *s, const struct chronicle_found *f)
 		fprintf(stderr, "%s left out: --max-events 0 shows all\n",
 			out_number_many(a, f->marks_left_out, "marks"));
 	if (f->clipped > 0)
-		fprintf(stderr, "%s of coroutines overlapped others and were "
-			"cut\n", out_number_many(a, f->clipped, "events"));
+		fprintf(stderr, "%s of coroutines overlapped others: cut\n",
+			out_number_many(a, f->clipped, "events"));
 	if (s->counted > 0)
-		fprintf(stderr, "%s were only counted and have no times: left "
-			"out\n", out_number_many(a, s->counted, "calls"));
+		fprintf(stderr, "%s only counted, without times: left out\n",
+			out_number_many(a, s->counted, "calls"));
 }
 
 /* What is known before anything is read. */

@@ -25,8 +25,8 @@ const char *progress_text(char *to, uint64_t records, double seconds,
 	char count[OUT_NUMBER];
 
 	snprintf(to, PROGRESS_TEXT,
-		 "reading: %s records, %.1f million a second",
-		 out_number_count(count, records),
+		 "reading: %s, %.1f million a second",
+		 out_number_many(count, records, "records"),
 		 (double)records / 1e6 / seconds);
 	if (part > 0.01)
 		text_addf(to, PROGRESS_TEXT, ", %.0f%%, %.0f s left",

@@ -89,6 +89,19 @@ const char *session_note(const struct session *s, const char *key)
 	return value;
 }
 
+uint64_t session_noted(const struct session *s, const char *key)
+{
+	const char *const value = session_note(s, key);
+
+	return value ? strtoull(value, NULL, 10) : 0;
+}
+
+uint64_t session_lost_threads(const struct session *s)
+{
+	return session_noted(s, "lost.threads") +
+	       session_noted(s, "lost.unheard");
+}
+
 ticks session_first_tick(const struct session *s)
 {
 	ticks first = UINT64_MAX;

@@ -241,6 +241,10 @@ uint64_t session_real(const struct session *, ticks);
 /* The value of the last note with that key, or NULL. Where the recorder died,
  * there is no note "end". */
 const char *session_note(const struct session *, const char *key);
+/* A count among them, such as "lost.full"; 0: no such note. */
+uint64_t session_noted(const struct session *, const char *key);
+/* Threads that are known only by their number: all their records were lost. */
+uint64_t session_lost_threads(const struct session *);
 
 /* Take from a chunk's header what it says about the clock. */
 void session_set_clock(struct session *, const struct chunk_header *);

@@ -71,7 +71,8 @@ const char *stack_frame_name(struct func_table *funcs,
 		return func_get(funcs, f->func)->name;
 	if (f->func == 0)
 		return "[open before start]";
-	snprintf(room, 48, "[%" PRIu32 " frames]", f->func);
+	snprintf(room, 48, "[%" PRIu32 " frame%s]", f->func,
+		 f->func == 1 ? "" : "s");
 	return room;
 }
 

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/out/out_number.h"
 
-#include "analyzer/base/text.h"
+#include "tracepoints/noun.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -26,25 +26,12 @@ char *out_number_count(char *to, uint64_t value)
 
 char *out_number_many(char *to, uint64_t count, const char *nouns)
 {
-	/* Plurals, and what the noun ends with instead. The first that fits is
-	 * taken, so that "s" is the last: "matches" is not "matche". */
-	static const struct { const char *many, *one; } endings[] = {
-		{ "sses", "ss" }, { "ches", "ch" }, { "ies", "y" }, { "s", "" }
-	};
-	size_t length = strlen(nouns);
-	const char *ending = "";
+	size_t n;
 
-	for (size_t i = 0; count == 1 && i < 4; i++) {
-		const size_t n = strlen(endings[i].many);
-
-		if (length < n || strcmp(nouns + length - n, endings[i].many))
-			continue;
-		length -= n;
-		ending = endings[i].one;
-		break;
-	}
 	out_number_count(to, count);
-	text_addf(to, OUT_NUMBER, " %.*s%s", (int)length, nouns, ending);
+	n = strlen(to);
+	to[n++] = ' ';
+	noun_print(to + n, OUT_NUMBER - n, count, nouns);
 	return to;
 }
 

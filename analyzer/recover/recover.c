@@ -12,6 +12,7 @@
 #include "analyzer/in/in_find.h"
 #include "analyzer/recover/left_pool.h"
 #include "tracepoints/meta.h"
+#include "tracepoints/noun.h"
 #include "tracepoints/packed.h"
 
 #include <errno.h>
@@ -274,14 +275,28 @@ static void note_lost(const struct recovery *r, struct meta *m)
 	}
 }
 
+/* ", COUNT NOUNS WORDS", unless the count is 0. */
+static void describe_any(char to[DESCRIPTION], const char *before,
+			 uint64_t count, const char *nouns,
+			 const char *words)
+{
+	char noun[40];
+
+	if (count > 0)
+		text_addf(to, DESCRIPTION, "%s%" PRIu64 " %s%s", before, count,
+			  noun_print(noun, sizeof(noun), count, nouns), words);
+}
+
 /* What was found, as a sentence's end. */
 static void describe(const struct recovery *r, char to[DESCRIPTION])
 {
 	const uint64_t endless = count_endless(r);
 	bool is_alive = false;
 	uint64_t damaged = 0;
+	char noun[40];
 
-	snprintf(to, DESCRIPTION, "%" PRIu64 " chunks in files", r->in_files);
+	snprintf(to, DESCRIPTION, "%" PRIu64 " %s in files", r->in_files,
+		 noun_print(noun, sizeof(noun), r->in_files, "chunks"));
 	for (size_t i = 0; i < r->pool_count; i++) {
 		is_alive |= r->pools[i].is_alive;
 		damaged += r->pools[i].damaged;
@@ -292,15 +307,9 @@ static void describe(const struct recovery *r, char to[DESCRIPTION])
 	else
 		text_addf(to, DESCRIPTION, "; %.100s", r->why[0] ? r->why :
 			  "its pool was not given");
-	if (damaged > 0)
-		text_addf(to, DESCRIPTION, ", where %" PRIu64 " were damaged",
-			  damaged);
-	if (r->unreadable > 0)
-		text_addf(to, DESCRIPTION, "; %" PRIu64 " files could not be "
-			  "read", r->unreadable);
-	if (endless > 0)
-		text_addf(to, DESCRIPTION, "; the ends of %" PRIu64 " threads "
-			  "are missing", endless);
+	describe_any(to, ", of which ", damaged, "chunks", " damaged");
+	describe_any(to, "; ", r->unreadable, "files", " not read");
+	describe_any(to, "; the end of ", endless, "threads", " missing");
 	if (is_alive)
 		text_addf(to, DESCRIPTION, "; programs still ran");
 }

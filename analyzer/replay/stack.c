@@ -42,7 +42,8 @@ func_id replay_stack_omitted(struct replay *r, uint64_t n)
 {
 	char name[48];
 
-	snprintf(name, sizeof(name), "[%" PRIu64 " frames]", n);
+	snprintf(name, sizeof(name), "[%" PRIu64 " frame%s]", n,
+		 n == 1 ? "" : "s");
 	return func_special(r->session->funcs, name);
 }
 

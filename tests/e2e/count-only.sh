@@ -31,7 +31,7 @@ killed() {
 
 # The same of single functions, beside one that is recorded.
 killed --count 'work_[012]' --count 'work_0|work_1|work_2'
-grep -q 'calls were counted, and have no records' "$T/err" ||
+grep -q 'calls counted, without records' "$T/err" ||
 	fail "the summary does not say it: $(cat "$T/err")"
 awk -F, '$1 ~ /^work_[012]$/ && $7 $8 $11 $12 $13 != "" { exit 1 }
 	$1 == "work_3" && !($7 > 0) { exit 1 }' "$T/report.csv" ||
@@ -43,7 +43,7 @@ awk -F, '$1 ~ /^work_[012]$/ && $7 $8 $11 $12 $13 != "" { exit 1 }
 
 # Calls that give their records back.
 killed --min-duration 1ms
-"$WEFT" report "$T/trace" | grep -q 'calls that took less than 1.000 ms and' ||
+"$WEFT" report "$T/trace" | grep -q 'calls without records, shorter than 1.000 ms and' ||
 	fail "the report does not say it: $("$WEFT" report "$T/trace")"
 awk -F, '$1 ~ /^work_/ && !($7 > 0 && $12 == "") { exit 1 }' \
 	"$T/report.csv" || fail "no times: $(cat "$T/report.csv")"

@@ -36,7 +36,7 @@ n=$("$WEFT" info "$T/trace" | awk '$1 == "threads" { print $2 }')
 # A process that cannot be recorded is told of, and why.
 record "$P/p_seccomp" start || fail "start: the program ends otherwise"
 grep -qx alive "$T/out" || fail "start: it did not get to its end"
-grep -q 'lost: 1 processes that were not recorded: .*MADV_WIPEONFORK' \
+grep -q 'lost: 1 process not recorded: .*MADV_WIPEONFORK' \
 	"$T/err" || fail "start: nothing is said of it"
 ! grep -q 'lost: 0' "$T/err" || fail "start: nothing is said to be lost"
 report

@@ -22,6 +22,14 @@ report
 nothing_lost
 same_calls
 
+# Threads of which nothing is there are counted as well.
+record --pool-size 1M -- "$P/p_threads" at-once 500 || fail "a small pool"
+grep -q ' process, [0-9]* of 501 threads,' "$T/err" ||
+	fail "500 threads and the main one"
+"$WEFT" report "$T/trace" | grep -q '[0-9] of 501 threads$' &&
+	"$WEFT" info "$T/trace" | grep -q '^threads .*[0-9] of 501$' ||
+	fail "500 threads and the main one: $("$WEFT" report "$T/trace" | head -1)"
+
 record --pool-size 8M --on-full wait -- "$P/p_flat_out" 256 20000 || fail "wait"
 report
 nothing_lost

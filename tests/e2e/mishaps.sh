@@ -34,7 +34,7 @@ for n in $(seq 100); do
 			fail "mapping $n: $all calls and $(lost_calls) lost"
 		ways=$((ways + 1))
 	else
-		grep -q 'lost: 1 processes that were not recorded' "$T/err" &&
+		grep -q 'lost: 1 process not recorded' "$T/err" &&
 			grep -q '^# lost: 1 process that' "$T/report.err" ||
 			fail "mapping $n: it does not say what is missing"
 	fi
@@ -94,7 +94,7 @@ slow little_memory
 # and it is told that it was not recorded, by the recorder and in the trace.
 record sh -c 'ulimit -v 30000; exec "$0" 0.1' "$P/p_slow"
 [ $? = 9 ] && grep -qx 'calls 10000 tick' "$T/out" || fail "no pool: $(cat "$T/out")"
-grep -q 'lost: 1 processes that were not recorded: no memory' "$T/err" ||
+grep -q 'lost: 1 process not recorded: no memory' "$T/err" ||
 	fail "no pool: it does not say what is missing: $(cat "$T/err")"
 grep -q 'no Lua state was seen' "$T/err" && fail "no pool: a false reason"
 "$WEFT" report "$T/trace" >"$T/report" 2>"$T/report.err" && fail "no pool: calls"

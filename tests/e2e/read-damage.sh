@@ -85,6 +85,6 @@ dd if=/dev/zero of="$T/trace/spill.weft" bs=1 seek="${at%%:*}" count=8 \
 	conv=notrunc 2>/dev/null
 timeout 300 "$WEFT" report --csv "$T/trace" >"$T/report.csv" \
 	2>"$T/report.err" || fail "no last chunk: weft report fails"
-grep -q 'that the recorder wrote are not here' "$T/report.err" ||
+grep -q 'written by the recorder, but not here' "$T/report.err" ||
 	fail "no last chunk: it is not missed: $(cat "$T/report.err")"
 exit 0

@@ -88,4 +88,11 @@ seen=$(calls small)
 [ "$seen" -ge $((22 * 37)) ] && [ "$seen" -lt 3800 ] &&
 	[ $((seen + lost)) -ge 3800 ] && [ $((seen + lost)) -le 4700 ] ||
 	fail "$seen calls of small and $lost records lost are not 3,800"
+# Of some threads nothing is there.
+grep -q '^weft: lost: [0-9]* threads of which nothing is in the trace' "$T/err" &&
+	grep -q '^# lost: [0-9]* threads of which nothing is here' \
+		"$T/report.err" || fail "whole threads are missing, unsaid"
+grep -q ' process, [0-9]* of 101 threads,' "$T/err" &&
+	"$WEFT" report "$T/trace" | grep -q ' [0-9]* of 101 threads$' ||
+	fail "100 threads and the main one"
 exit 0

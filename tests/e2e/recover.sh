@@ -79,7 +79,7 @@ sum() {
 		"$T/report.err" | tr -d , | awk '{ n += $1 } END { print n + 0 }')
 	echo "$1: $own calls, $weft recovered, $lost records lost"
 	[ $weft -le $((own + 4)) ] || fail "$1: too many"
-	[ $own -le $((weft + lost)) ] || grep -q 'the ends of' "$T/said" ||
+	[ $own -le $((weft + lost)) ] || grep -q 'the end of' "$T/said" ||
 		fail "$1: calls are gone untold"
 	[ $((weft + lost - own)) -le $((lost / 50 + 4)) ] ||
 		fail "$1: more is said to be lost than there was"

@@ -50,7 +50,7 @@ try() {
 	local left = read(arg[3], "^# not in the list: (.-): (.*)$")
 	local doubtful = read(arg[3], "^# not in the list: (.-): gcc (may) .*$")
 	local with = read(arg[3], "^# with them, as gcc compares parts of names: " ..
-	    "(.-): ([%d,]+) calls, with callees .*$")
+	    "(.-): ([%d,]+) calls?, with callees .*$")
 	local listed, bad = 0, false
 	local function same(name, what, have, want)
 	    if have ~= want then

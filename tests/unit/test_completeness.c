@@ -143,6 +143,15 @@ void test_completeness_says_what_the_recorder_counted(void)
 	CHECK(strstr(said, "173 threads beyond those that can live"));
 	CHECK_EQ(losses("no", NULL, "lost.processes", "1"), 1);
 	CHECK_STR(said, "1 process that could not be recorded\n--\n");
+	CHECK_EQ(losses("no", NULL, "lost.unheard", "1"), 1);
+	CHECK_STR(said, "1 thread of which nothing is here: no buffer was ever "
+		  "free\n--\n");
+	CHECK_EQ(losses("no", NULL, "lost.switch", "1"), 1);
+	CHECK_STR(said, "1 switch: stack switches that nobody announced\n"
+		  "--\n");
+	CHECK_EQ(losses("no", NULL, "records", "1"), 1);
+	CHECK_STR(said, "1 record written by the recorder, but not here\n"
+		  "--\n");
 	CHECK_EQ(losses("yes", NULL, "lost.overwritten", "0"), 0);
 }
 

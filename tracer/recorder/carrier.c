@@ -1,6 +1,7 @@
 /* carrier.c - asks LTTng's daemon for a session and joins it. Neither the
  * program nor its chunks wait for a daemon that hangs.
  * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/base/amount.h"
 #include "tracer/recorder/base/message.h"
 #include "tracer/recorder/notes.h"
 
@@ -156,6 +157,7 @@ static void begin_trace(struct recording *r)
 void carrier_poll(struct recording *r)
 {
 	struct carrier *const c = &r->carrier;
+	char text[64];
 	int got;
 
 	if (!c->awaited || rate_mono() < c->next_ns)
@@ -170,8 +172,9 @@ void carrier_poll(struct recording *r)
 	c->awaited = false;
 	r->sink.lttng = c->joins && got > 0;
 	if (r->sink.lttng && r->sink.spilled)
-		message_summary("LTTng was late: the first %" PRIu64 " chunks "
-				"are in spill.weft", r->sink.chunks);
+		message_summary("LTTng was late: spill.weft has what came "
+				"before it (%s)", amount_many(text,
+				sizeof(text), r->sink.chunks, "chunks"));
 	begin_trace(r);
 }
 

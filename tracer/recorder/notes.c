@@ -2,6 +2,7 @@
  * names.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/notes.h"
+#include "tracer/recorder/base/amount.h"
 #include "tracer/recorder/base/message.h"
 
 #include <assert.h>
@@ -82,7 +83,7 @@ static void note_samples(const struct recording *r, struct meta *m)
 static void note_sampled(const struct recording *r, struct meta *m)
 {
 	const struct cpu_watch *const w = r->registry.cpu;
-	char why[128];
+	char why[128], threads[64];
 
 	if (!w || r->unwatched != 0)
 		return;
@@ -90,8 +91,8 @@ static void note_sampled(const struct recording *r, struct meta *m)
 	if (w->refused == 0)
 		return;
 	cpu_watch_explain(w->why, why, sizeof(why));
-	meta_print(m, "samples.why-not", "not of %" PRIu32 " threads: %s",
-		   w->refused, why);
+	meta_print(m, "samples.why-not", "not of %s: %s", amount_many(threads,
+		   sizeof(threads), w->refused, "threads"), why);
 }
 
 /* Why it was made; and since when, as CLOCK_REALTIME ns, all that was recorded
@@ -210,8 +211,11 @@ static void note_exit(struct meta *m, const struct program *p)
 
 static void note_archive(struct meta *m, const struct archive *a)
 {
-	meta_print(m, "archive", "%u files, %" PRIu64 " bytes; %u missing",
-		   a->copied, a->bytes, a->missing + a->unlisted);
+	char files[64];
+
+	meta_print(m, "archive", "%s, %" PRIu64 " bytes; %u missing",
+		   amount_many(files, sizeof(files), a->copied, "files"),
+		   a->bytes, a->missing + a->unlisted);
 	if (a->missing > 0)
 		meta_note(m, "archive.missing", archive_missing(a));
 }
@@ -246,13 +250,14 @@ static void note_counts(struct meta *m, const struct recording *r)
 		{ "processes", recording_holds(r, CENSUS_PROCESSES) },
 		{ "vms", recording_holds(r, CENSUS_VMS) },
 		{ "coroutines", s->coroutines },
+		{ "lost.unheard", s->unheard },
 		{ "records", r->drain.records },
 		{ "chunks", r->sink.chunks },
 	};
-	/* A snapshot, or a piece, does not have all records. */
+	/* A snapshot, or a piece, does not have all records, nor threads. */
 	const size_t n = sizeof(counts) / sizeof(*counts) -
 			 (r->sink.flight || r->rotation.is_closing ||
-			  r->rotation.removed > 0 ? 2 : 0);
+			  r->rotation.removed > 0 ? 3 : 0);
 
 	for (size_t i = 0; i < n; i++)
 		meta_print(m, counts[i].key, "%" PRIu64, counts[i].n);

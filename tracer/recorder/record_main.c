@@ -2,6 +2,7 @@
  * the parts of a recording, lets the program run, drains the pool until all
  * recorded processes have ended, and closes the trace.
  * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/base/amount.h"
 #include "tracer/recorder/base/baton.h"
 #include "tracer/recorder/base/elf_file.h"
 #include "tracer/recorder/base/message.h"
@@ -352,12 +353,13 @@ static void look_at_processes(struct loop *l)
 static void tell_following(struct loop *l)
 {
 	const uint32_t n = l->r->registry.live_processes;
+	char text[64];
 
 	if (l->told_following || !isatty(STDERR_FILENO))
 		return;
 	l->told_following = true;
-	message_summary("still recording %u process%s; press Ctrl-C to finish",
-			n, n == 1 ? "" : "es");
+	message_summary("still recording %s; press Ctrl-C to finish",
+			amount_many(text, sizeof(text), n, "processes"));
 }
 
 /* The pool says that no process lives, but others may: they were forked but

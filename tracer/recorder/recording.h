@@ -33,7 +33,7 @@ struct said {
 	uint64_t lost[LOST_REASONS];
 	uint64_t coroutines;
 	uint64_t unslotted_threads, unslotted_processes, unjoined_processes;
-	uint64_t unrecorded, after_destructors;
+	uint64_t unrecorded, after_destructors, unheard;
 	bool is_false;
 };
 

@@ -12,6 +12,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { MANY = 64 };
+
+static const char *many(char to[MANY], uint64_t n, const char *nouns)
+{
+	return amount_many(to, MANY, n, nouns);
+}
+
 /* How many serials the pool has given out. */
 static uint32_t given_out(const _Atomic uint32_t *next)
 {
@@ -50,6 +57,7 @@ void summary_copy_counts(struct recording *r)
 		.unjoined_processes = p->unjoined_processes,
 		.unrecorded = p->unrecorded,
 		.after_destructors = p->after_destructors,
+		.unheard = registry_count_unheard(&r->registry),
 		.is_false = r->owner.is_cut,
 	};
 	registry_sum_lost(&r->registry, s->lost);
@@ -73,37 +81,31 @@ static void print_counts(const struct recording *r)
 {
 	const struct pool *const p = r->owner.pool;
 	const bool is_flight = r->sink.flight != NULL;
-	const struct {
-		uint64_t n;
-		const char *one, *many;
-	} counts[] = {
-		{ is_flight ? given_out(&p->next_process) :
-		  recording_holds(r, CENSUS_PROCESSES),
-		  "process", "processes" },
-		{ is_flight ? given_out(&p->next_thread) :
-		  recording_holds(r, CENSUS_THREADS), "thread", "threads" },
-		{ is_flight ? given_out(&p->next_vm) :
-		  recording_holds(r, CENSUS_VMS), "Lua state", "Lua states" },
-		{ r->said.coroutines, "coroutine", "coroutines" },
-	};
-	char line[256];
-	size_t at = 0;
+	const uint64_t threads = is_flight ? given_out(&p->next_thread) :
+				 recording_holds(r, CENSUS_THREADS);
+	const uint64_t lost = is_flight ? 0 : r->said.unheard +
+			      r->said.unslotted_threads;
+	char processes[MANY], of[MANY] = "", all[MANY], vms[MANY],
+	     coroutines[MANY];
 
 	assert(r->end_ns >= r->begin_ns);
-	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-		at += (size_t)snprintf(line + at, sizeof(line) - at,
-				       "%s%" PRIu64 " %s", i > 0 ? ", " : "",
-				       counts[i].n, counts[i].n == 1 ?
-				       counts[i].one : counts[i].many);
-	message_summary("recorded %.3f s: %s",
-			(double)(r->end_ns - r->begin_ns) / 1e9, line);
+	if (lost > 0)
+		snprintf(of, sizeof(of), "%" PRIu64 " of ", threads);
+	message_summary("recorded %.3f s: %s, %s%s, %s, %s",
+			(double)(r->end_ns - r->begin_ns) / 1e9,
+			many(processes, is_flight ?
+			     given_out(&p->next_process) :
+			     recording_holds(r, CENSUS_PROCESSES), "processes"),
+			of, many(all, threads + lost, "threads"),
+			many(vms, is_flight ? given_out(&p->next_vm) :
+			     recording_holds(r, CENSUS_VMS), "Lua states"),
+			many(coroutines, r->said.coroutines, "coroutines"));
 	if (r->said.unslotted_processes > 0)
-		message_summary("note: %" PRIu64 " process%s beyond the %u "
-				"that can live at one time: their calls are "
-				"recorded, but their ends may be seen late",
-				r->said.unslotted_processes,
-				r->said.unslotted_processes == 1 ? "" : "es",
-				r->owner.process_slots);
+		message_summary("note: %s beyond the %u that can live at one "
+				"time: their calls are recorded, but their "
+				"ends may be seen late",
+				many(all, r->said.unslotted_processes,
+				     "processes"), r->owner.process_slots);
 }
 
 /* The archive does not count: its size says nothing of what a record takes. Of
@@ -116,35 +118,38 @@ static void print_size(const struct recording *r)
 	const uint64_t lost = r->sink.arrival.lost_records;
 	const uint64_t here = r->drain.records < lost ? 0 :
 			      r->drain.records - lost;
-	char text[32], of[40] = "";
+	char text[32], of[40] = "", calls[MANY], records[MANY];
 
 	amount_print(text, sizeof(text), (double)bytes);
+	many(calls, r->drain.counted, "calls");
+	many(records, here + lost, "records");
 	if (lost > 0)
-		snprintf(of, sizeof(of), " of %" PRIu64, r->drain.records);
+		snprintf(of, sizeof(of), "%" PRIu64 " of ", here);
 	if (r->drain.counted > 0 && !r->opt.count_only)
-		message_summary("%" PRIu64 " calls were counted, and have no "
-				"records", r->drain.counted);
+		message_summary("%s counted, without records", calls);
 	if (r->opt.count_only)
-		message_summary("%" PRIu64 " calls counted, %s on disk",
-				r->drain.counted, text);
+		message_summary("%s counted, %s on disk", calls, text);
 	else if (here == 0)
-		message_summary("no records%s, %s on disk", of, text);
+		message_summary("no records%s, %s on disk", lost == 0 ? "" :
+				" of those that were made", text);
 	else if (r->rotation.removed > 0)
-		message_summary("%" PRIu64 "%s records, of which the newest "
-				"take %s on disk", here, of, text);
+		message_summary("%s%s, of which the newest take %s on disk",
+				of, records, text);
 	else
-		message_summary("%" PRIu64 "%s records, %s on disk, %.1f bytes "
-				"a record", here, of, text,
-				(double)bytes / (double)here);
+		message_summary("%s%s, %s on disk, %.1f bytes a record", of,
+				records, text, (double)bytes / (double)here);
 }
 
 /* Where to find what is not here. */
 static void print_relayed(const struct recording *r, const char *path)
 {
-	message_summary("%" PRIu64 " records%s sent to %s: below its "
-			"lttng-relayd's output folder, in *%s*",
-			r->drain.records, r->sink.lttng ? "" : ", some",
-			r->opt.relay.host, r->plan.name);
+	char records[MANY];
+
+	message_summary("%s%s sent to %s: below its lttng-relayd's output "
+			"folder, in *%s*",
+			many(records, r->drain.records, "records"),
+			r->sink.lttng ? "" : ", some", r->opt.relay.host,
+			r->plan.name);
 	if (r->sink.spilled)
 		message_summary("what was not taken there is in "
 				"%s/spill.weft: copy it into that folder",
@@ -154,32 +159,37 @@ static void print_relayed(const struct recording *r, const char *path)
 /* What a flight recorder has written. */
 static void print_flight(const struct recording *r)
 {
-	const uint32_t n = r->flight.snapshots;
-	char size[32], most[32];
+	char size[32], most[32], records[MANY], snapshots[MANY];
 
 	amount_print(size, sizeof(size),
 		      (double)trace_folder_bytes(r->folder.absolute));
 	amount_print(most, sizeof(most), (double)r->opt.flight_bytes);
-	message_summary("%" PRIu64 " records passed, of which the newest were "
-			"kept in %s; %" PRIu32 " snapshot%s, %s on disk",
-			r->drain.records, most, n, n == 1 ? "" : "s", size);
+	message_summary("%s passed, of which the newest were kept in %s; %s, "
+			"%s on disk",
+			many(records, r->drain.records, "records"), most,
+			many(snapshots, r->flight.snapshots, "snapshots"),
+			size);
 }
 
 static void print_pieces(const struct rotation *t)
 {
+	char pieces[MANY];
+
+	many(pieces, t->closed, "pieces");
 	if (t->removed > 0)
-		message_summary("%" PRIu32 " pieces, of which the oldest %"
-				PRIu32 " were removed (--max-files)",
-				t->closed, t->removed);
+		message_summary("%s, without the oldest %" PRIu32
+				" (--max-files)", pieces, t->removed);
 	else if (t->closed > 0)
-		message_summary("%" PRIu32 " pieces", t->closed);
+		message_summary("%s", pieces);
 }
 
-/* "lost: N things", unless n is 0. Returns n. */
-static uint64_t print_lost(uint64_t n, const char *things)
+/* "lost: N NOUNS WORDS", unless n is 0. Returns n. */
+static uint64_t print_lost(uint64_t n, const char *nouns, const char *words)
 {
+	char text[MANY];
+
 	if (n > 0)
-		message_summary("lost: %" PRIu64 " %s", n, things);
+		message_summary("lost: %s%s", many(text, n, nouns), words);
 	return n;
 }
 
@@ -208,38 +218,51 @@ static void print_way_out(const struct recording *r)
 				"or --on-full=wait");
 }
 
+/* Processes and threads that did not take part, or only at times. */
+static uint64_t print_unjoined(const struct recording *r)
+{
+	const struct said *const s = &r->said;
+	char words[64];
+
+	snprintf(words, sizeof(words), " beyond the %u that can live at one "
+		 "time", r->owner.thread_slots);
+	return print_lost(s->unjoined_processes, "processes",
+			  " not recorded: no memory (where RLIMIT_AS is small, "
+			  "use a smaller --pool-size), or "
+			  "madvise(MADV_WIPEONFORK) is refused (by a seccomp "
+			  "filter, or Linux before 4.14)") +
+	       print_lost(s->unslotted_threads, "threads", words) +
+	       print_lost(s->unrecorded, "calls",
+			  " of threads that could not be recorded") +
+	       print_lost(s->after_destructors, "calls",
+			  " of threads after their last destructor");
+}
+
 /* What the program could not record. Returns 0 if there is nothing. */
 static uint64_t print_unrecorded(const struct recording *r)
 {
 	const struct said *const s = &r->said;
 	uint64_t any = print_unknown(r);
-	char text[128];
+	char words[128], steps[MANY];
 
 	for (int i = 0; i < LOST_REASONS; i++) {
+		const struct lost_reason *const why = lost_reason(i);
+
 		any += s->lost[i];
-		snprintf(text, sizeof(text), "%s (%s)", lost_reason(i)->unit,
-			 lost_reason(i)->meaning);
+		snprintf(words, sizeof(words), " (%s)", why->meaning);
 		/* A step of the clock counts as 0 ticks: nothing is missing. */
 		if (i != LOST_CLOCK)
-			print_lost(s->lost[i], text);
+			print_lost(s->lost[i], why->unit, words);
 		else if (s->lost[i] > 0)
-			message_summary("note: %" PRIu64 " %s", s->lost[i],
-					text);
+			message_summary("note: %s%s", many(steps, s->lost[i],
+					why->unit), words);
 	}
 	if (s->lost[LOST_FULL] > 0)
 		print_way_out(r);
-	any += print_lost(s->unjoined_processes,
-			  "processes that were not recorded: no memory (where "
-			  "RLIMIT_AS is small, use a smaller --pool-size), or "
-			  "madvise(MADV_WIPEONFORK) is refused (by a seccomp "
-			  "filter, or Linux before 4.14)");
-	snprintf(text, sizeof(text), "threads beyond the %u that can live at "
-		 "one time", r->owner.thread_slots);
-	return any + print_lost(s->unslotted_threads, text) +
-	       print_lost(s->unrecorded,
-			  "calls of threads that could not be recorded") +
-	       print_lost(s->after_destructors,
-			  "calls of threads after their last destructor");
+	/* Their records are counted above. */
+	print_lost(s->unheard, "threads", " of which nothing is in the trace: "
+		   "no buffer was ever free");
+	return any + print_unjoined(r);
 }
 
 /* What was recorded, but is not in the trace. Returns 0 if there is nothing. */
@@ -247,18 +270,18 @@ static uint64_t print_undelivered(const struct recording *r)
 {
 	const uint64_t overwritten = drain_overwritten(&r->drain);
 	const struct arrival *const a = &r->sink.arrival;
-	char text[96];
+	char records[MANY], words[MANY + 64];
 
-	print_lost(overwritten, overwritten == 1 ?
-		   "chunk, overwritten by later ones (--on-full overwrite)" :
-		   "chunks, overwritten by later ones (--on-full overwrite)");
-	snprintf(text, sizeof(text), "chunks with %" PRIu64 " records (they "
-		 "are in none of the trace's files)", a->lost_records);
-	print_lost(a->lost_chunks, text);
+	print_lost(overwritten, "chunks",
+		   ", overwritten by later ones (--on-full overwrite)");
+	snprintf(words, sizeof(words), " with %s (in none of the trace's "
+		 "files)", many(records, a->lost_records, "records"));
+	print_lost(a->lost_chunks, "chunks", words);
 	if (a->is_blind)
 		message_summary("lost: not known (not all that was sent "
 				"can be looked for)");
-	print_lost(r->drain.damaged, "buffers that the program overwrote");
+	print_lost(r->drain.damaged, "buffers",
+		   " that the program overwrote");
 	return overwritten + a->lost_chunks + a->is_blind + r->drain.damaged;
 }
 
@@ -292,7 +315,7 @@ static void print_ways_out(void)
 static void print_unwatched(const struct recording *r)
 {
 	const struct cpu_watch *const w = r->registry.cpu;
-	char why[128];
+	char why[128], threads[MANY];
 
 	cpu_watch_explain(r->unwatched, why, sizeof(why));
 	if (why[0])
@@ -302,23 +325,23 @@ static void print_unwatched(const struct recording *r)
 		print_ways_out();
 	if (w && w->most_hz > 0)
 		message_summary("note: --sample-rate %d is more than the "
-				"kernel takes: there are %" PRIu64 " samples "
-				"a second (kernel.perf_event_max_sample_rate)",
+				"kernel takes, which is %" PRIu64 " a second "
+				"(kernel.perf_event_max_sample_rate)",
 				r->opt.sample_hz, w->most_hz);
 	if (why[0] || !w || w->refused == 0)
 		return;
 	cpu_watch_explain(w->why, why, sizeof(why));
-	message_summary("note: of %" PRIu32 " threads it is not known when "
-			"they ran, nor in which code: %s", w->refused, why);
+	message_summary("note: when %s ran is not known, nor in which code: %s",
+			many(threads, w->refused, "threads"), why);
 }
 
 static void print_archive(const struct archive *a)
 {
-	char text[32];
+	char text[32], files[MANY];
 
 	amount_print(text, sizeof(text), (double)a->bytes);
-	message_summary("archived %u file%s, %s", a->copied,
-			a->copied == 1 ? "" : "s", text);
+	message_summary("archived %s, %s", many(files, a->copied, "files"),
+			text);
 	if (a->missing > 0)
 		message_summary("not archived: %u, the first of them %s; see "
 				"archive/contents", a->missing,

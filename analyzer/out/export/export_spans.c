@@ -5,6 +5,7 @@
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/text.h"
+#include "analyzer/out/out_number.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/model/group.h"
 #include "analyzer/out/out_escape.h"
@@ -229,12 +230,14 @@ char *export_spans_title(const struct export_spans *t)
 	const char *const command = session_note(t->session, "command");
 	const size_t size = strlen(command ? command : "") + 256;
 	char *const title = mem_alloc(size);
+	char calls[OUT_NUMBER];
 
 	snprintf(title, size, "%s%s", command ? command : "weft",
 		 session_complete(t->session) ? "" : " (records are missing)");
 	if (t->found->folded > 0)
-		text_addf(title, size, " (%" PRIu64 " calls shorter than %"
-			  PRIu64 " ns are folded)", t->found->folded,
+		text_addf(title, size, " (%s shorter than %" PRIu64 " ns "
+			  "folded)",
+			  out_number_many(calls, t->found->folded, "calls"),
 			  session_ns(t->session, t->found->below));
 	return title;
 }

@@ -51,7 +51,7 @@ for file in $ctf/weft_0 spill.weft; do
 			fail "$file, chunk $n: $(cat "$T/o")"
 		# Only behind a thread's last chunk no number is missing.
 		grep -q -e '^in thread 100[12] weft of process 1000: 1 chunks' \
-			-e '^lost: .* that the recorder wrote are not here' \
+			-e '^lost: .* written by the recorder, but not here' \
 			"$T/o" || fail "$file, chunk $n: no thread"
 	done
 	at=$(chunk $file 5)
@@ -85,7 +85,7 @@ says 0
 # Files that are gone: what is missing of whom.
 damage "rm $ctf/weft_0"
 says 2 "lost: 14 chunks missing: their numbers never came" \
-	"lost: 1,494 records that the recorder wrote are not here" \
+	"lost: 1,494 records written by the recorder, but not here" \
 	"missing in thread 1001 weft of process 1000: 7 chunks before +0"
 damage "rm spill.weft"
 says 2 "lost: the recorder ended before the recording did: what it had \

@@ -1,7 +1,10 @@
 /* amount.c - one table of units. SPDX-License-Identifier: MIT */
 #include "tracer/recorder/base/amount.h"
 
+#include "tracepoints/noun.h"
+
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +42,15 @@ bool amount_time(const char *text, uint64_t *ns)
 			return true;
 		}
 	return false;
+}
+
+const char *amount_many(char *out, size_t room, uint64_t n, const char *nouns)
+{
+	const size_t used = (size_t)snprintf(out, room, "%" PRIu64 " ", n);
+
+	if (used < room)
+		noun_print(out + used, room - used, n, nouns);
+	return out;
 }
 
 const char *amount_print(char *out, size_t room, double bytes)

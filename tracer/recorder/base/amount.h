@@ -14,6 +14,9 @@ bool amount_time(const char *text, uint64_t *ns);
  * byte to 1 TiB. False: it is none, and *bytes is as it was. */
 bool amount_size(const char *text, uint64_t *bytes);
 
+/* Write "1 record", or "2000 records": nouns is the plural. Returns out. */
+const char *amount_many(char *out, size_t room, uint64_t n, const char *nouns);
+
 /* Write a size such as "1.2 GB" to out. Units are powers of 1000. Returns
  * out. */
 const char *amount_print(char *out, size_t room, double bytes);

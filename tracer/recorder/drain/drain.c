@@ -292,10 +292,12 @@ static void take(struct drain *d, uint32_t i)
 	d->taken++;
 	if (++d->untold >= WAKE_AT_ONCE)
 		wake_waiting(d);
-	if (words > 0)
+	if (words > 0) {
+		registry_hear(d->registry, source.slot);
 		count_records(d, i, generation,
 			      ((const struct chunk_header *)chunk)->records,
 			      counted);
+	}
 	send_or_keep(d, chunk, words);
 }
 
@@ -470,6 +472,7 @@ static void copy_live(struct drain *d, uint32_t i, uint64_t word)
 	 * another thread by now. */
 	if (words <= 0 || now != word)
 		return;
+	registry_hear(d->registry, buffer_slot(word));
 	count_records(d, i, buffer_generation(word),
 		      ((const struct chunk_header *)chunk)->records, counted);
 	send_or_keep(d, chunk, words);

@@ -20,10 +20,12 @@ int registry_init(struct registry *r, struct pool_owner *owner,
 	r->used = calloc(owner->thread_slots, sizeof(*r->used));
 	r->is_dead = calloc(owner->thread_slots, sizeof(*r->is_dead));
 	r->watched = calloc(owner->thread_slots, sizeof(*r->watched));
+	r->heard = calloc(owner->thread_slots, sizeof(*r->heard));
 	r->has_ended = calloc(owner->process_slots, sizeof(*r->has_ended));
 	r->cpu = cpu_watch_new(owner->thread_slots, rate);
-	return r->used && r->is_dead && r->watched && r->has_ended &&
-	       process_watch_init(&r->watch, owner) == 0 ? 0 : -1;
+	return r->used && r->is_dead && r->watched && r->heard &&
+	       r->has_ended && process_watch_init(&r->watch, owner) == 0 ?
+	       0 : -1;
 }
 
 bool registry_valid(const struct registry *r)
@@ -139,9 +141,21 @@ uint32_t registry_find_dead(struct registry *r, bool all)
 	return r->dead_n;
 }
 
-/* Its counts are taken over: the slot's next thread begins with 0. */
-static void free_thread(struct registry *r, struct pool_thread *t)
+static bool is_unheard(const struct registry *r, uint32_t slot)
 {
+	const struct pool_thread *const t = &r->owner->threads[slot];
+
+	return r->heard[slot] != t->serial &&
+	       (atomic_load(&t->lost[LOST_FULL]) > 0 ||
+		atomic_load(&t->scrap) > 0);
+}
+
+/* Its counts are taken over: the slot's next thread begins with 0. */
+static void free_thread(struct registry *r, uint32_t slot)
+{
+	struct pool_thread *const t = &r->owner->threads[slot];
+
+	r->unheard += is_unheard(r, slot);
 	for (int i = 0; i < LOST_REASONS; i++)
 		r->lost[i] += atomic_exchange(&t->lost[i], 0);
 	r->lost[LOST_FULL] += atomic_exchange(&t->scrap, 0);
@@ -164,7 +178,7 @@ void registry_free_dead(struct registry *r)
 		}
 		r->is_dead[k] = false;
 		cpu_watch_end(r->cpu, k);
-		free_thread(r, &r->owner->threads[k]);
+		free_thread(r, k);
 	}
 	r->used_n = kept;
 	r->dead_n = 0;
@@ -183,6 +197,22 @@ void registry_sum_lost(const struct registry *r, uint64_t lost[LOST_REASONS])
 			lost[k] += atomic_load(&t->lost[k]);
 		lost[LOST_FULL] += atomic_load(&t->scrap);
 	}
+}
+
+uint64_t registry_count_unheard(const struct registry *r)
+{
+	uint64_t n = r->unheard;
+
+	for (uint32_t i = 0; i < r->owner->thread_slots; i++)
+		n += atomic_load(&r->owner->threads[i].state) != SLOT_FREE &&
+		     is_unheard(r, i);
+	return n;
+}
+
+void registry_hear(struct registry *r, uint32_t slot)
+{
+	if (slot < r->owner->thread_slots)
+		r->heard[slot] = r->owner->threads[slot].serial;
 }
 
 /* ---- processes ---- */

@@ -17,6 +17,8 @@ struct registry {
 	uint32_t dead_n;
 	struct cpu_watch *cpu;     /* NULL: not known when threads run */
 	uint32_t *watched;         /* by thread slot: serial last watched */
+	uint32_t *heard;           /* by thread slot: serial of which there was
+	                            * a chunk */
 	bool has_new;              /* there may be threads to be watched */
 	uint32_t seen_thread;      /* the pool's next_thread, last time */
 	uint32_t relist;           /* times that all slots are still listed */
@@ -25,6 +27,7 @@ struct registry {
 	uint32_t live_processes;
 	/* Over the slots that were freed. */
 	uint64_t lost[LOST_REASONS];
+	uint64_t unheard;          /* threads; see registry_count_unheard */
 	uint32_t trouble;          /* enum process_trouble, bits */
 	struct process_watch watch;
 	struct seen_programs seen;
@@ -64,6 +67,11 @@ bool registry_sees_process(const struct registry *r);
 /* All that was lost, with what living threads have counted so far. The entries
  * are in the units of LOST_LIST. */
 void registry_sum_lost(const struct registry *r, uint64_t lost[LOST_REASONS]);
+/* Threads that lost all their records: the pool was full whenever they asked
+ * for a buffer. */
+uint64_t registry_count_unheard(const struct registry *r);
+/* There is a chunk of the thread in this slot, which may be any number. */
+void registry_hear(struct registry *r, uint32_t slot);
 /* Add what living processes tell to trouble and seen. Call it once, at the
  * end. */
 void registry_sum_processes(struct registry *r);
