@@ -25,7 +25,8 @@ struct sum {
 	double hidden;   /* of own, what Lua did to call hooks */
 	double prior, weight, kernel;
 	double ratio;    /* net to raw */
-	double edge;     /* one standard error of where its calls end */
+	double edges;    /* one standard error of where its calls end, */
+	double edge;     /* and of its net time, but for chance */
 	bool hides;      /* of its probes, some may be of calls that have no
 	                  * records, to keep a budget */
 };
@@ -34,6 +35,7 @@ struct work {
 	struct session *session;
 	struct sum *sum;       /* by func_id */
 	size_t count;
+	double *edge;          /* by node_id: its part of edges */
 	double period;         /* ticks */
 	double price[CAUSES];  /* of a call */
 	double most;           /* no call's probes cost more: few samples of
@@ -299,14 +301,48 @@ static void find_hidden(struct work *w)
 	}
 }
 
-static double edge_of(const struct work *w, const struct sum *s)
+/* What one call adds to the error of the function that it is a cause of. The
+ * samples may not tell what it costs, as they are few or all fell at the call's
+ * other end: then the recorder's figure does. */
+static void find_rims(const struct work *w, double rim[CAUSES])
 {
-	double edge = 0;
+	const double unit = 1 / (double)w->session->net.period;
+	struct call_cost c = { .native = 0 };
 
-	for (int i = 0; i < CAUSES; i++)
-		edge += (w->unsure[i] * w->price[i] + w->hidden[i]) *
-			s->calls[i];
-	return edge;
+	net_calibrated_cost(w->session, &c);
+	for (int i = 0; i < CAUSES; i++) {
+		const double known = i >= COUNTED ? c.counted :
+				     i % 2 == 0 ? c.native / 2 :
+				     i < MADE ? c.lua_received : c.lua_made;
+
+		rim[i] = fmax(w->unsure[i] * w->price[i] + w->hidden[i],
+			      known * unit / 2);
+	}
+}
+
+/* The error of where calls end, of all nodes and functions, without samples as
+ * well. */
+static void find_edges(struct work *w)
+{
+	struct cct *const t = w->session->cct;
+	double rim[CAUSES];
+
+	find_rims(w, rim);
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_node *const n = cct_get(t, id);
+		const double untimed = (double)cct_counted_of(t, id).untimed;
+		const double calls = (double)n->calls - untimed;
+		const uint32_t kind = func_get(w->session->funcs,
+					       n->func)->kind == FUNC_LUA;
+
+		if (!n->parent)
+			continue;
+		w->edge[id] += rim[RECEIVED + kind] * calls;
+		w->edge[n->parent] += rim[MADE + kind] * calls +
+				      rim[COUNTED + kind] * untimed;
+	}
+	for (node_id id = 1; id <= cct_count(t); id++)
+		w->sum[cct_get(t, id)->func].edges += w->edge[id];
 }
 
 /* So many samples may be missing by chance. */
@@ -379,9 +415,9 @@ static void estimate(struct work *w, struct sum *s)
 	double variance, net, missing, away;
 
 	s->ratio = 1;
+	s->edge = s->edges;
 	if (s->known <= 0)
 		return; /* a sample of it, if any, has none of its time */
-	s->edge = edge_of(w, s);
 	s->prior = fmax(s->known - s->kernel - s->cost, 0);
 	variance = variance_of_prior(w, s);
 	/* Samples that are missing may be the function's or a probe's. */
@@ -395,12 +431,17 @@ static void estimate(struct work *w, struct sum *s)
 		s->weight = s->prior / (s->prior + variance);
 	net = s->weight * s->prior + (1 - s->weight) * s->own + s->kernel;
 	s->ratio = net / s->known;
+	/* Nearly all was taken off, because it is where calls cost so much, or
+	 * because no sample is of it: either may be wrong. */
+	if (net - s->kernel < fmin(1, (s->known - s->kernel) / 2))
+		s->edge = fmax(s->edge, s->known - s->kernel);
 }
 
 /* ---- nodes -------------------------------------------------------------- */
 
 /* A function's estimate is divided by samples and by raw time, as it was
- * made of them. */
+ * made of them; its error by calls, and by samples. Time without samples, of
+ * which the function has some elsewhere, is known as well as those. */
 static void divide(struct work *w, node_id id)
 {
 	struct cct *const t = w->session->cct;
@@ -415,14 +456,18 @@ static void divide(struct work *w, node_id id)
 	const double counted = s->weight * s->prior * part +
 			       (1 - s->weight) * seen;
 	const double sampled = counted + s->kernel * part;
-	const double variance = s->edge * s->edge * part +
-				(s->kernel > 0 ? of->probe :
-				 (1 - s->weight) * (counted + part));
+	const double chance = s->kernel > 0 ? of->probe :
+			      (1 - s->weight) * (counted + part);
 	const double more = p.known > 0 ? 1 + p.unsampled / p.known : 1;
+	const double guessed = p.known > 0 ? 0 :
+			       p.unsampled / w->period * s->ratio;
+	const double variance = s->edge * s->edge *
+		(s->edges > 0 ? w->edge[id] / s->edges : part) +
+		chance * more * more + guessed * guessed / fmax(s->own, 1);
 	struct cct_cpu cpu = cct_cpu_of(t, id);
 
 	of->raw = n->self;
-	of->variance = variance * w->period * w->period * more * more;
+	of->variance = variance * w->period * w->period;
 	n->self = (uint64_t)(sampled * w->period + p.off +
 			     p.unsampled * s->ratio + 0.5);
 	if (!cct_has_cpu(t))
@@ -461,6 +506,7 @@ static bool apply_samples(struct session *s)
 	w.period = (double)s->net.period * (double)s->tick_hz / 1e9;
 	w.most = (double)PRICE_MOST / (double)s->net.period;
 	w.sum = mem_alloc(w.count * sizeof(*w.sum));
+	w.edge = mem_alloc((cct_count(t) + 1) * sizeof(*w.edge));
 	add_nodes(&w);
 	is_net = is_enough(&s->net);
 	if (is_net) {
@@ -468,13 +514,14 @@ static bool apply_samples(struct session *s)
 		find_unsure(&w);
 		find_hidden(&w);
 		find_kernel(&w);
+		find_edges(&w);
 		for (size_t i = 0; i < w.count; i++)
 			estimate(&w, &w.sum[i]);
 		for (node_id id = 1; id <= cct_count(t); id++)
 			divide(&w, id);
 		cct_set_net(t, true);
 	}
-	mem_free(w.sum);
+	mem_free_all(w.sum, w.edge);
 	return is_net;
 }
 

@@ -101,7 +101,9 @@ struct node { double known, cost; };
 struct function {
 	double known, cost;    /* time on the CPU; what calls cost of it */
 	double left;           /* of its nodes, where it costs less than all */
-	double net, variance;
+	double net;
+	double edge, rough;    /* its standard errors: by its calls, and by
+	                        * interrupts and the like */
 };
 
 struct work {
@@ -165,30 +167,34 @@ static void add_nodes(struct work *w)
 /* Raw times are right to 1 % beside the probes: interrupts, and the like. */
 static void estimate(struct function *f)
 {
-	const double wild = MISFIT * f->cost, rough = 0.01 * f->known;
-	const double edge = MISPLACED * f->cost;
+	const double wild = MISFIT * f->cost;
+	double variance;
 
+	f->rough = 0.01 * f->known;
+	f->edge = MISPLACED * f->cost;
 	if (f->known <= 0)
 		return;
 	f->net = f->known - f->cost;
-	f->variance = wild * wild + rough * rough;
-	cut_at_zero(&f->net, &f->variance);
-	f->variance = edge * edge + rough * rough;
+	variance = wild * wild + f->rough * f->rough;
+	cut_at_zero(&f->net, &variance);
 }
 
-/* A function's nodes add up to it, but none is more than was recorded. */
+/* A function's nodes add up to it, but none is more than was recorded. A node's
+ * error is by its own calls and its own time. */
 static void divide(const struct work *w, node_id id)
 {
 	struct cct *const t = w->s->cct;
 	struct cct_node *const n = cct_get(t, id);
 	const struct function *const f = &w->function[n->func];
 	const double part = f->left > 0 ? left_of(&w->node[id]) / f->left : 0;
+	const double cost = f->cost > 0 ? w->node[id].cost / f->cost : 0;
+	const double known = f->known > 0 ? w->node[id].known / f->known : 0;
 	struct cct_sampled *const of = cct_sampled_of(t, id);
 	struct cct_cpu cpu = cct_cpu_of(t, id);
 	const uint64_t off = cpu.off < n->self ? cpu.off : n->self;
 
 	of->raw = n->self;
-	of->variance = f->variance * part;
+	of->variance = f->edge * f->edge * cost + f->rough * f->rough * known;
 	n->self = off + (uint64_t)fmin(f->net * part + 0.5,
 				       w->node[id].known);
 	if (!cct_has_cpu(t))

@@ -412,8 +412,8 @@ void figures_add_own(struct figures *f, struct cct *t, node_id id)
 	figures_add_self(f, t, id);
 }
 
-/* The table has the error as a part of the time. It may be more than the time,
- * of which then only the bound is known. */
+/* The table has the error as a part of the time; if it is more than the time,
+ * which may then be 0, as what it is. */
 METRIC_GETTER(metric_error)
 {
 	const struct figures *const f = row;
@@ -424,9 +424,8 @@ METRIC_GETTER(metric_error)
 	v->count = (uint64_t)(sqrt(variance) + 0.5);
 	v->whole = of_total ? of_cpu ? f->total_cpu : f->total :
 		   of_cpu ? f->cpu : f->self;
-	v->unit = METRIC_SHARE;
-	v->brief = v->count > v->whole ? ">100%" : NULL;
-	v->is_none = v->whole == 0;
+	v->unit = v->count > v->whole ? METRIC_TIME : METRIC_SHARE;
+	v->is_none = v->count == 0 && v->whole == 0;
 }
 
 /* Without switches the field is unknown, not 0: a time of 0 would claim that

@@ -292,6 +292,73 @@ void test_net_no_sample_is_not_no_error(void)
 	session_free(s);
 }
 
+/* Nothing is left where all samples are of probes: the truth is anything up to
+ * what was taken off. */
+void test_net_an_error_holds_what_was_taken_off(void)
+{
+	node_id f, g;
+
+	begin();
+	f = add_sampled(root, "f", 1, 1000, 1000, 0);
+	g = add_sampled(root, "g", 33000, 1000, 0, 1000);
+	apply();
+	CHECK(s->net.is_net);
+	CHECK_EQ(self_of(g), 0);
+	CHECK(error_of(g) >= 1000);
+	CHECK(error_of(f) < 40);
+	session_free(s);
+}
+
+/* Probes' samples fell at the callers' ends alone: that the other end of a call
+ * costs nothing is chance. 10 ns of each of f's calls may be elsewhere. */
+void test_net_calls_whose_cost_no_sample_shows_are_not_exact(void)
+{
+	node_id caller, f;
+
+	begin();
+	note_cost("40.0 1.0");
+	caller = add_sampled(root, "caller", 1, 1000, 600, 400);
+	f = add_sampled(caller, "f", 10000, 1000, 1000, 0);
+	apply();
+	CHECK(s->net.is_net);
+	CHECK(error_of(f) >= 100);
+	s->note_count = 0;
+	session_free(s);
+}
+
+/* The calls are in the one, the time in the other. */
+void test_net_errors_are_where_the_calls_are(void)
+{
+	node_id busy, calm;
+
+	begin();
+	busy = add_sampled(add(root, "a", 1, 0), "f", 10000, 400, 0, 400);
+	calm = add_sampled(add(root, "b", 0, 0), "f", 0, 4000, 4000, 0);
+	apply();
+	CHECK(s->net.is_net);
+	CHECK(error_of(busy) >= 150);
+	CHECK(error_of(calm) < error_of(busy));
+	session_free(s);
+}
+
+/* A function of which no time was sampled has its raw time, and nobody knows
+ * how much of it is its own. */
+void test_net_time_without_samples_is_not_exact(void)
+{
+	node_id f, blind;
+
+	begin();
+	f = add_sampled(root, "f", 1000, 2000, 1600, 400);
+	blind = add(root, "blind", 1000, 500);
+	cct_sampled_of(s->cct, blind)->unsampled = 500 * MS;
+	apply();
+	CHECK(s->net.is_net);
+	CHECK_EQ(self_of(blind), 500 * MS);
+	CHECK(error_of(blind) >= 400);
+	CHECK(error_of(f) < 300);
+	session_free(s);
+}
+
 /* Where the recorder left out every other one for want of room. */
 void test_net_a_sample_may_stand_for_several(void)
 {
@@ -454,6 +521,20 @@ void test_net_without_samples_nodes_pay_for_their_own_calls(void)
 	session_free(s);
 }
 
+/* The calls are in the one, the time in the other. */
+void test_net_without_samples_errors_are_where_the_calls_are(void)
+{
+	node_id busy, calm;
+
+	begin_noted("20.0 5.0");
+	busy = add(add(root, "a", 1, 0), "f", 2000, 20);
+	calm = add(add(root, "b", 0, 0), "f", 0, 1000);
+	apply();
+	CHECK(error_of(busy) >= 20);
+	CHECK(error_of(calm) < error_of(busy));
+	session_free(s);
+}
+
 /* Calls may cost more than there is, but a time is never below 0, nor above
  * what was recorded. */
 void test_net_without_samples_stays_above_zero(void)
@@ -464,6 +545,7 @@ void test_net_without_samples_stays_above_zero(void)
 	f = add(root, "f", 5000, 1);
 	apply();
 	CHECK(self_of(f) > 0 && self_of(f) <= MS);
+	CHECK(error_of(f) >= 1);
 	session_free(s);
 }
 

@@ -56,8 +56,8 @@ static const char *printed(const struct row *row)
 	return text;
 }
 
-/* Of an error above the time, only the bound is known. A share above the whole
- * would be a mistake, which is not to be hidden. */
+/* An error above the time, which may be 0, is shown as a time. A share above
+ * the whole would be a mistake, which is not to be hidden. */
 void test_table_says_more_than_all_of_errors_only(void)
 {
 	const struct row above = { .f = { .self = 10, .self_variance = 400 },
@@ -65,6 +65,9 @@ void test_table_says_more_than_all_of_errors_only(void)
 	const struct row below = { .f = { .self = 10, .self_variance = 4 },
 				   .part = 12 };
 
-	CHECK(strstr(printed(&above), "10.0 ns  >100%  120.0%"));
+	const struct row none = { .f = { .self_variance = 400 }, .part = 12 };
+
+	CHECK(strstr(printed(&above), "10.0 ns  20.0 ns  120.0%"));
+	CHECK(strstr(printed(&none), "-  20.0 ns  12.0%"));
 	CHECK(strstr(printed(&below), "10.0 ns  20.0%  12.0%"));
 }
