@@ -8,6 +8,9 @@
 #include "tracer/host/base/memory.h"
 #include "tracer/host/lua/coroutine.h"
 
+#include <dlfcn.h>
+#include <sys/mman.h>
+
 static struct host_pool_tally since(void (*what)(lua_State *), lua_State *L)
 {
 	struct host_pool_tally before;
@@ -273,6 +276,108 @@ void test_lua_a_state_made_where_one_is_just_closed_is_recorded(void)
 	CHECK(heir == L);
 	CHECK_EQ(since(call_f, heir).calls, 2);
 	lua_close(heir);
+}
+
+/* ---------------------------------------------------------- many of them */
+
+/* An address is used once; what was freed is overwritten, as where a heap
+ * churns. */
+static char *fresh;
+static size_t fresh_left = 256 << 20;
+
+static void *take_fresh(void *ud, void *p, size_t old, size_t size)
+{
+	char *to;
+
+	(void)ud;
+	if (!fresh)
+		fresh = mmap(NULL, fresh_left, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			     0);
+	if (p && size != 0 && size <= old)
+		return p;
+	to = fresh;
+	size = (size + 15) & ~(size_t)15;
+	if (size > fresh_left)
+		return NULL;
+	fresh += size;
+	fresh_left -= size;
+	if (p && size != 0)
+		memcpy(to, p, old);
+	if (p)
+		memset(p, 0xdd, old);
+	return size == 0 ? NULL : to;
+}
+
+void test_lua_coroutines_at_ever_new_addresses_share_objects(void)
+{
+	enum { ROUNDS = 40, OF_EACH = 500, MOST = 12000 };
+	lua_State *const L = any_newstate(take_fresh);
+	const uint32_t objects = lua_co_objects;
+	uint64_t born, calls;
+
+	luaL_openlibs(L);
+	run_text(L, "function body() coroutine.yield() end");
+	drain();
+	born = tally.kind[REC_CREATE];
+	calls = tally.calls;
+	for (int i = 0; i < ROUNDS; i++) {
+		run_text(L, "for i = 1, 500 do\n"
+			 "  local co = coroutine.create(body)\n"
+			 "  coroutine.resume(co)\n"
+			 "end collectgarbage()");
+		drain();
+	}
+	printf("%u objects\n", lua_co_objects - objects);
+	CHECK_EQ(tally.kind[REC_CREATE] - born, ROUNDS * OF_EACH);
+	/* The body's and its call of yield, create and resume; the text's
+	 * call of collectgarbage, and its own. */
+	CHECK_EQ(tally.calls - calls, ROUNDS * (4 * OF_EACH + 2));
+	CHECK(lua_co_objects - objects < MOST);
+	lua_close(L);
+}
+
+/* Addresses of the same places in the table, until it has no more. They are
+ * not read. */
+static void fill_places_of(const lua_State *L)
+{
+	enum { BITS = 20, FREE_BITS = 64 - BITS };
+	const uint64_t top = hash_place((uint64_t)L >> 4, BITS) << FREE_BITS;
+	uint64_t inverse = GOLDEN, low = 0;
+	unsigned n = 0;
+
+	while (inverse * GOLDEN != 1)
+		inverse *= 2 - inverse * GOLDEN;
+	for (; n < 1000; low++) {
+		const uint64_t hash = (top | low) * inverse;
+
+		if (hash >> 60 != 0)
+			continue;
+		if (!lua_co_main((lua_State *)(hash << 4)))
+			break;
+		n++;
+	}
+	printf("%u places\n", n);
+	CHECK(n < 1000);
+}
+
+void test_lua_calls_of_a_coroutine_without_room_are_counted(void)
+{
+	lua_State *const L = luaL_newstate();
+	lua_State *const co = ((lua_State *(*)(lua_State *))dlsym(
+		RTLD_NEXT, "lua_newthread"))(L);
+	const int is_seen = lua_co_find(L)->vm->interposed;
+	uint64_t before;
+	int results;
+
+	fill_places_of(co);
+	luaL_loadstring(co, "local function f() end for i = 1, 7 do f() end");
+	before = mapped_pool->unrecorded;
+	CHECK_EQ(any_resume(co, L, &results), LUA_OK);
+	CHECK(!lua_co_find(co));
+	CHECK_EQ(mapped_pool->unrecorded - before, 8);
+	CHECK_EQ(lua_co_find(L)->vm->interposed, is_seen);
+	lua_close(L);
 }
 
 #ifndef __SANITIZE_ADDRESS__ /* which keeps what is freed */

@@ -85,6 +85,29 @@ void *pointer_map_add(struct pointer_map *m, uint64_t hash,
 	return NULL;
 }
 
+void *pointer_map_offer(const struct pointer_map *m, uint64_t hash,
+			bool (*take)(void *entry, const void *context),
+			const void *context)
+{
+	enum { OFFERED = 2 }; /* of each table */
+
+	for (int i = 0; i < POINTER_MAP_TABLES; i++) {
+		place *const t = atomic_load_explicit(&m->table[i],
+						      memory_order_acquire);
+
+		for (uint32_t k = 0; k < OFFERED; k++) {
+			void *const entry = !t ? NULL : atomic_load_explicit(
+				place_of(t, i, hash, k), memory_order_acquire);
+
+			if (!entry)
+				return NULL;
+			if (take(entry, context))
+				return entry;
+		}
+	}
+	return NULL;
+}
+
 void pointer_map_each(const struct pointer_map *m,
 		      void (*visit)(void *entry, const void *context),
 		      const void *context)

@@ -27,6 +27,13 @@ void *pointer_map_find(const struct pointer_map *m, uint64_t hash,
 void *pointer_map_add(struct pointer_map *m, uint64_t hash,
 		      pointer_map_match *match, const void *key, void *entry);
 
+/* Few of the entries that are looked at first for this hash are offered: the
+ * first that take accepts, or NULL. Its owner may give it a key with this hash,
+ * by which it is found then, and no longer by the old one. Hook-safe. */
+void *pointer_map_offer(const struct pointer_map *m, uint64_t hash,
+			bool (*take)(void *entry, const void *context),
+			const void *context);
+
 /* Calls visit for every entry, in no order; entries that are added meanwhile
  * may be left out. */
 void pointer_map_each(const struct pointer_map *m,

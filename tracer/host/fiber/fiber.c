@@ -134,6 +134,16 @@ struct fiber *fiber_find_at(uint64_t low)
 	return pointer_map_find(&by_stack, low, is_at, &low);
 }
 
+/* Its calls will stand on the thread's own stack. */
+static struct fiber *count_unknown(void)
+{
+	if (mapped_pool) {
+		atomic_fetch_or(&process_slot->dropped, TROUBLE_NO_MEMORY);
+		atomic_fetch_add(&mapped_pool->unrecorded, 1);
+	}
+	return NULL;
+}
+
 struct fiber *fiber_at(uint64_t low)
 {
 	struct fiber *f = fiber_find_at(low), *there;
@@ -142,13 +152,13 @@ struct fiber *fiber_at(uint64_t low)
 		return f;
 	f = fiber_new();
 	if (!f)
-		return NULL;
+		return count_unknown();
 	f->low = low;
 	/* Another thread may have added one meanwhile: that one counts. */
 	there = pointer_map_add(&by_stack, low, is_at, &low, f);
 	if (there != f)
 		fiber_free(f);
-	return there;
+	return there ? there : count_unknown();
 }
 
 /* -------------------------------------------------------------- detaching */

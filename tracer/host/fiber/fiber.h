@@ -60,8 +60,9 @@ struct fiber *fiber_new(void);
 void fiber_free(struct fiber *f);
 
 /* The one fiber of the stack that begins at low (its lowest address), made if
- * need be, or NULL: no memory. It is never given back, as the program may use
- * the stack again. fiber_find_at only looks for it. */
+ * need be, or NULL: no memory, or no room, which is counted. It is never given
+ * back, as the program may use the stack again. fiber_find_at only looks for
+ * it. */
 struct fiber *fiber_at(uint64_t low);
 struct fiber *fiber_find_at(uint64_t low);
 

@@ -1,5 +1,6 @@
 /* coroutine.c - the process-wide table of lua_States, and coroutines' births.
  * SPDX-License-Identifier: MIT */
+#include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
 #include "tracer/host/lua/coroutine.h"
@@ -8,8 +9,7 @@
 
 static struct pointer_map all;
 
-/* The objects this thread asked for last. An address keeps its object for ever,
- * so that these never go stale. */
+/* The objects this thread asked for last: at says whose they still are. */
 enum { NEAR_BITS = 4 };
 static THREAD_LOCAL struct coroutine *near[1 << NEAR_BITS];
 
@@ -106,18 +106,88 @@ struct coroutine *lua_co_forgotten(const lua_State *L)
 	return co && co->vm ? co : NULL;
 }
 
-/* The object of L, made if need be; NULL: no memory. */
-static struct coroutine *object_of(lua_State *L)
-{
-	struct coroutine *co = look_up(L);
+/* ---------------------------------------------------- objects used again
+ * Where the heap churns, coroutines come to lie at ever new addresses. What no
+ * longer looks like a lua_State of its VM is dead, and its object is for a new
+ * one of that VM. VMs share the heap: whoever gives an object to another
+ * lua_State holds it meanwhile. */
 
+_Atomic uint32_t lua_co_objects;
+
+/* So many are made before one is used again, which takes a look at memory. */
+enum { FRESH = 8192 };
+
+static bool hold(struct coroutine *co)
+{
+	return !__atomic_exchange_n(&co->held, true, __ATOMIC_ACQUIRE);
+}
+
+static void let_go(struct coroutine *co)
+{
+	__atomic_store_n(&co->held, false, __ATOMIC_RELEASE);
+}
+
+/* The object of L, held; NULL: there is none, or it is about to be another
+ * lua_State's. */
+static struct coroutine *hold_object(const lua_State *L)
+{
+	struct coroutine *const co = look_up(L);
+
+	if (!co || !hold(co))
+		return NULL;
+	if (co->L == L)
+		return co;
+	let_go(co);
+	return NULL;
+}
+
+static bool take_dead(void *entry, const void *vm)
+{
+	struct coroutine *const co = entry;
+
+	if (co->vm != vm || co->own || co->vm->lib->abi->lives(co) ||
+	    !hold(co))
+		return false;
+	if (co->vm == vm)
+		return true;
+	let_go(co);
+	return false;
+}
+
+/* vm: whose coroutine it is to be; NULL: a main state. */
+static struct coroutine *used_again(lua_State *L, const struct lua_vm *vm)
+{
+	struct coroutine *const co =
+		!vm || !vm->lib->abi || kernel_confined ||
+		atomic_load(&lua_co_objects) < FRESH ? NULL :
+		pointer_map_offer(&all, hash_of(L), take_dead, vm);
+
+	if (co) {
+		co->at = NULL;
+		co->L = L;
+	}
+	return co;
+}
+
+/* The object of L, made if need be, and held; NULL: no memory, or the table is
+ * full. */
+static struct coroutine *object_of(lua_State *L, const struct lua_vm *vm)
+{
+	struct coroutine *co = hold_object(L);
+
+	if (!co)
+		co = used_again(L, vm);
 	if (co)
 		return co;
 	co = memory_get(sizeof(*co));
 	if (!co)
 		return NULL;
 	co->L = L;
-	return pointer_map_add(&all, hash_of(L), is_of, L, co);
+	co->held = true;
+	if (pointer_map_add(&all, hash_of(L), is_of, L, co) != co)
+		return NULL;
+	atomic_fetch_add(&lua_co_objects, 1);
+	return co;
 }
 
 /* ------------------------------------------------------------------ births */
@@ -133,12 +203,13 @@ static void settle(struct coroutine *co, struct lua_vm *vm, uint64_t serial)
 	co->hooked = co->ended = co->keeps = co->gapped = false;
 	co->closing = false;
 	co->window = UINT32_MAX;
-	co->count = co->known_at = 0;
+	co->count = co->known_at = co->asleep = co->regions = 0;
+	let_go(co);
 }
 
 struct coroutine *lua_co_main(lua_State *L)
 {
-	struct coroutine *const co = object_of(L);
+	struct coroutine *const co = object_of(L, NULL);
 
 	if (co)
 		settle(co, NULL, 0);
@@ -161,7 +232,7 @@ void lua_co_create(struct thread_state *s, struct coroutine *co, uint64_t now)
 /* A new lua_State runs its creator's hook. */
 static struct coroutine *child(lua_State *L, const struct coroutine *from)
 {
-	struct coroutine *const co = object_of(L);
+	struct coroutine *const co = object_of(L, from->vm);
 
 	if (!co)
 		return NULL;
@@ -191,10 +262,12 @@ void lua_co_made(lua_State *L, const struct coroutine *from, uint64_t sp)
 
 void lua_co_unknown(const lua_State *L)
 {
-	struct coroutine *const co = look_up(L);
+	struct coroutine *const co = hold_object(L);
 
-	if (co)
-		co->vm = NULL;
+	if (!co)
+		return;
+	co->vm = NULL;
+	let_go(co);
 }
 
 struct coroutine *lua_co_met(lua_State *L, const struct coroutine *main)

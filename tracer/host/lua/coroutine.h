@@ -18,6 +18,9 @@ void lua_co_forget(bool is_blind);
 /* The object of L, forgotten or not; NULL: nothing that we knew lived there. */
 struct coroutine *lua_co_forgotten(const lua_State *L);
 
+/* How many objects were made. */
+extern HIDDEN _Atomic uint32_t lua_co_objects;
+
 /* L is the main state of a new VM, whose vm the caller sets. NULL: no
  * memory. */
 struct coroutine *lua_co_main(lua_State *L);
@@ -29,7 +32,7 @@ void lua_co_made(lua_State *L, const struct coroutine *from, uint64_t sp);
 void lua_co_unknown(const lua_State *L);
 
 /* An event came from L, a coroutine of main's VM that nobody saw being made.
- * NULL: no memory. */
+ * NULL: no memory, or the table is full. */
 struct coroutine *lua_co_met(lua_State *L, const struct coroutine *main);
 
 /* What runs on co next is a coroutine of its own: give it a serial and write

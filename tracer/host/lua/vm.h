@@ -56,6 +56,9 @@ struct lua_abi {
 	/* Would lua_resume(L, b, c) run something? */
 	bool (*resumable)(const struct weft_lua_api *api, lua_State *L, long b,
 			  long c);
+	/* May co live? No: its memory does not look like a lua_State of its
+	 * VM, which does. Hook-safe. */
+	bool (*lives)(const struct coroutine *co);
 	/* LuaJIT, in which lua_status tells of an error while its handler runs:
 	 * does co run? NULL: not needed. */
 	bool (*goes_on)(const struct coroutine *co);
@@ -86,9 +89,9 @@ struct lua_lib {
 	bool interposed;           /* resumes and protected calls are seen */
 	bool linked;               /* statically, and led here (linked.h) */
 	_Atomic enum lua_layout layout;
-	uint64_t main_at;          /* 5.1 and LuaJIT, with a trusted layout:
-	                            * where a VM's main state lies, counted
-	                            * from what all its states share */
+	uint64_t main_at;          /* with a trusted layout: where a VM's main
+	                            * state lies, counted from what all its
+	                            * states share */
 	bool excluded;             /* its own native calls are left out */
 };
 
@@ -135,12 +138,13 @@ struct lua_vm {
 	struct lua_noted_call call[LUA_CALLS_NOTED];
 };
 
-/* A lua_State. An object is made once for an address and never freed: whoever
- * comes to live there gets the object, with a new serial.
+/* A lua_State. An object is never freed: whoever comes to live at its address
+ * gets it, with a new serial; or, where many are dead, one that is made
+ * elsewhere.
  * A coroutine that is off every thread belongs to whoever resumes it next; the
  * program itself sees to it that this is one thread after the other. */
 struct coroutine {
-	lua_State *L;         /* never changes */
+	lua_State *L;
 	lua_State *at;        /* L, or NULL: forgotten */
 	uint64_t serial;      /* 0: a VM's main state; LUA_UNBORN */
 	struct lua_vm *vm;    /* NULL: nothing lives here that we know */
@@ -148,6 +152,7 @@ struct coroutine {
 	                       * of none */
 	weft_lua_function app_hook; /* the program's own hook */
 	int app_mask, app_count;
+	bool held;            /* a thread gives it to another lua_State */
 	bool hooked;          /* our hook is in place */
 	bool ended;           /* what it runs next is a new coroutine */
 	bool closing;         /* what it runs is called by who closes it */

@@ -237,6 +237,7 @@ struct lua_caller frames_innermost(const struct weft_lua_api *api,
 				   lua_State *L, bool by_layout);
 uint64_t frames_family(const struct weft_lua_api *api, lua_State *L);
 lua_State *frames_main_of(const struct lua_lib *lib, lua_State *L);
+bool frames_lives(const struct coroutine *co);
 bool frames_resumable(const struct weft_lua_api *api, lua_State *L, long b,
 		      long c);
 

@@ -282,7 +282,7 @@ static bool are_same_callers(lua_State *L, uint64_t id)
 /* Is L of the tried state, as far as that is told by what they share? */
 static bool is_same_main(uint64_t L)
 {
-	return LUA_VERSION_NUM >= 502 ||
+	return layout_is_state(L) &&
 	       layout_global(L) + trial->main_at == trial->main;
 }
 
@@ -533,7 +533,7 @@ static bool may_make_state(lua_State *L)
 	enum { TYPE_THREAD = 6, NARROW_TYPE = 5 };
 
 	return layout_byte((uint64_t)L + NARROW_TYPE) != TYPE_THREAD ||
-	       layout_byte((uint64_t)L + OBJECT_TYPE) == TYPE_THREAD;
+	       layout_is_state((uint64_t)L);
 #else
 	(void)L;
 	return true;
@@ -550,7 +550,9 @@ bool layout_check(struct lua_lib *lib, lua_State *L)
 	if (t.memory == MAP_FAILED)
 		return false;
 	trial = &t;
-	right = may_make_state(L) && try_all(&t, lib);
+	right = may_make_state(L);
+	t.faulted = false; /* nothing need lie before L */
+	right = right && try_all(&t, lib);
 	trial = NULL;
 	munmap(t.memory, MEMORY);
 	return right;

@@ -1,6 +1,7 @@
 /* event.c - what an event of Lua's says, whatever this version makes of tail
  * calls: its kind, function and caller; how it is recorded; the calls that are
  * open. SPDX-License-Identifier: MIT */
+#include "tracer/host/base/memory.h"
 #include "tracer/host/lua/c_name.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua/switch.h"
@@ -143,6 +144,19 @@ bool frames_resumable(const struct weft_lua_api *api, lua_State *L, long b,
 }
 
 /* ------------------------------------------------------------------ the VM */
+
+/* What was freed and not used since looks as it did. */
+bool frames_lives(const struct coroutine *co)
+{
+	uint64_t words[STATE_GLOBAL / sizeof(uint64_t) + 1];
+
+	if (!co->vm->by_layout)
+		return true;
+	return memory_copy(words, co->L, sizeof(words)) &&
+	       layout_is_state((uint64_t)words) &&
+	       layout_global((uint64_t)words) ==
+	       layout_global((uint64_t)co->vm->main);
+}
 
 uint64_t frames_family(const struct weft_lua_api *api, lua_State *L)
 {

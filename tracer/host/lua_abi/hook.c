@@ -627,6 +627,7 @@ const struct lua_abi lua_abi = {
 	.asking_hook = (weft_lua_function)hook_asking,
 	.family = frames_family,
 	.main_of = frames_main_of,
+	.lives = frames_lives,
 	.innermost = frames_innermost,
 	.resumable = frames_resumable,
 	.walk = frames_walk,

@@ -301,7 +301,7 @@ INLINE bool layout_is_call(uint64_t L, uint64_t id)
 
 #else
 enum {
-	CI_FUNC = 0, CI_PREVIOUS = 16,
+	STATE_GLOBAL = 24, CI_FUNC = 0, CI_PREVIOUS = 16,
 	VALUE_TAG = 8, TAG_MASK = 0x3f, COLLECTABLE = 64,
 	TAG_LUA = 6 | COLLECTABLE, TAG_LIGHT_C = 22,
 	LUA_CLOSURE_PROTO = 24, C_CLOSURE_FUNCTION = 24,
@@ -346,18 +346,24 @@ INLINE bool layout_is_call(uint64_t L, uint64_t id)
 
 /* What all lua_States of a VM share, which has its main state at one and the
  * same distance in all VMs of a library. */
-#if LUA_VERSION_NUM < 502
 INLINE uint64_t layout_global(uint64_t L)
 {
 	return layout_word(L + STATE_GLOBAL);
 }
-#else
-INLINE uint64_t layout_global(uint64_t L)
+
+/* Is this object a lua_State, of whatever VM? */
+INLINE bool layout_is_state(uint64_t at)
 {
-	(void)L;
-	return 0; /* its registry tells the main state */
-}
+#if WEFT_LUA_ABI == 21
+	enum { TYPE_THREAD = 6 };
+
+	return layout_byte(at + OBJECT_TYPE) == TYPE_THREAD;
+#else
+	enum { OBJECT_TAG = 8 };
+
+	return layout_byte(at + OBJECT_TAG) == LUA_TTHREAD;
 #endif
+}
 
 /* The prototype of the Lua function object at this address. */
 INLINE uint64_t layout_prototype(uint64_t function)

@@ -44,29 +44,47 @@ static bool is_in_place(const struct thread_state *s,
 	return co->window == s->window && runs_on_top(s, co);
 }
 
-/* A coroutine whose making was not seen; NULL: of an unknown VM. Not busy. */
-static struct coroutine *meet(const struct lua_local *me, lua_State *L)
+/* There is no memory, or no room in a table, to know the call by. */
+static void count_unrecorded(const lua_Debug *ar)
+{
+	atomic_fetch_or(&process_slot->dropped, TROUBLE_NO_MEMORY);
+	if (ar->event == LUA_HOOKCALL ||
+	    (LUA_VERSION_NUM >= 502 && ar->event == HOOK_TAIL))
+		atomic_fetch_add(&mapped_pool->unrecorded, 1);
+}
+
+/* A coroutine whose making was not seen; NULL: of an unknown VM, or there is no
+ * room for it, which is counted unless ar is NULL. Not busy. */
+static struct coroutine *meet(const struct lua_local *me, lua_State *L,
+			      const lua_Debug *ar)
 {
 	const struct lua_lib *const lib =
 		lua_lib_running(me->co, (enum vm_abi)WEFT_LUA_ABI);
 	const struct coroutine *main;
+	struct coroutine *co;
 
 	if (!lib)
 		return NULL;
 	main = lua_co_find(frames_main_of(lib, L));
 	if (!main)
 		return NULL;
+	co = lua_co_met(L, main);
+	if (!co) {
+		if (ar)
+			count_unrecorded(ar);
+		return NULL;
+	}
 	if (main->vm->interposed && lib->linked)
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_PASSED);
 	main->vm->interposed = false; /* something passes by our functions */
-	return lua_co_met(L, main);
+	return co;
 }
 
 /* The object of L, which lua_co_find knew as co. Where something passes by our
  * functions, the end of a VM is not seen, and another may have L by now. What
  * is suspended is not asked. NULL: of an unknown VM. Not busy. */
 static struct coroutine *known(const struct lua_local *me, lua_State *L,
-			       struct coroutine *co)
+			       struct coroutine *co, const lua_Debug *ar)
 {
 	const uint32_t made = atomic_load(&lua_vm_made);
 	const struct coroutine *main;
@@ -75,7 +93,7 @@ static struct coroutine *known(const struct lua_local *me, lua_State *L,
 		return co;
 	main = !co ? NULL : lua_co_find(frames_main_of(co->vm->lib, L));
 	if (!main || main->vm != co->vm)
-		co = meet(me, L);
+		co = meet(me, L, ar);
 	if (co)
 		co->known_at = made;
 	return co;
@@ -120,15 +138,6 @@ static void record_by_asking(struct lua_local *me, struct coroutine *co,
 	thread_release(s);
 }
 
-/* There is no memory to know the call by. */
-static void count_unrecorded(const lua_Debug *ar)
-{
-	atomic_fetch_or(&process_slot->dropped, TROUBLE_NO_MEMORY);
-	if (ar->event == LUA_HOOKCALL ||
-	    (LUA_VERSION_NUM >= 502 && ar->event == HOOK_TAIL))
-		atomic_fetch_add(&mapped_pool->unrecorded, 1);
-}
-
 /* s is busy when this is called. */
 static SLOW void record_unknown(struct thread_state *s, lua_State *L,
 				lua_Debug *ar, uint64_t sp)
@@ -146,7 +155,7 @@ static SLOW void record_unknown(struct thread_state *s, lua_State *L,
 	}
 	if (!co || !co->vm->interposed) {
 		thread_release(s);
-		co = known(me, L, co);
+		co = known(me, L, co, ar);
 		if (!co)
 			return;
 		s = thread_acquire(sp);
@@ -235,7 +244,7 @@ static struct thread_state *look_for_begin(struct thread_state *s, lua_State *L,
 		return s;
 	thread_release(s);
 	if (!co || !co->vm || !co->vm->interposed)
-		co = known(me, L, co && co->vm ? co : NULL);
+		co = known(me, L, co && co->vm ? co : NULL, NULL);
 	if (co)
 		function_number_open(co, false);
 	if (co && event_by_asking(&e, me, co, ar) && e.key != 0)
