@@ -11,7 +11,9 @@
 # tools: only if a pattern names them). In a script's head "# time: SECONDS"
 # sets its limit (600), "# alone" keeps others away while it runs, and
 # "# each: A B" makes two tests of it, NAME-A and NAME-B, which run it with that
-# argument. With DEEP=1 in the environment tests run at full length. "# deep": it
+# argument. "# harms": traces are damaged after they were recorded; of all others
+# that an end-to-end test leaves, `weft check` must say what the summary of the
+# recording said, where that is "lost: 0". With DEEP=1 in the environment tests run at full length. "# deep": it
 # runs then only, or if a pattern names it. LONGER=1 leaves out the tests that are
 # as long without DEEP=1. UNTIL=SECONDS, of date +%s: what has not begun then is
 # skipped. SLOWEST=N lists the N tests that used most processor time.
@@ -38,6 +40,25 @@ has_crashed() {
 		grep -aqE 'Sanitizer|runtime error: |Segmentation|Abort|Assert' "$2"
 }
 
+# contradictions: summaries of weft record that say "lost: 0", in the test's own
+# folder, of traces there that are not whole.
+contradictions() {
+	find "$T" -maxdepth 2 -type f -size -64k -exec \
+		grep -hs -A 1 -x 'weft: lost: 0' {} + |
+		sed -n 's/^weft: next: weft report //p' | sort -u |
+		while read -r trace; do
+			case $trace in
+			/*) ;;
+			*) trace=$T/$trace ;;
+			esac
+			[ ! -d "$trace" ] || timeout 120 "$WEFT" check \
+				"$trace" >"$T.check" 2>&1 || [ $? != 2 ] || {
+				echo "its summary says \"lost: 0\", but $trace:"
+				cat "$T.check"
+			}
+		done
+}
+
 # One test: NAME KIND FILE [WITH], which is a script's argument, or the build
 # that reads a replay text. Its verdicts go to a file, its output to another.
 one() {
@@ -59,6 +80,16 @@ one() {
 	replay) timeout -k 5 300 "$with/tests/run_replay" "$file" ;;
 	*) timeout -k 10 "${limit:-600}" "$file" ${with:+"$with"} ;;
 	esac >"$out" 2>&1 </dev/null || status=$?
+	# A summary and a report that contradict each other are a fault of weft.
+	if [ $status = 0 ] && [ "$kind" = script ] && [ "${name#e2e/}" != "$name" ] &&
+		! sed -n 1,15p "$file" | grep -q '^# harms'; then
+		contradictions >"$T.said" 2>&1
+		[ ! -s "$T.said" ] || {
+			cat "$T.said" >>"$out"
+			status=1
+		}
+		rm -f "$T.said" "$T.check"
+	fi
 	if [ "$kind" = unit ]; then
 		# What stands before a skip is its reason.
 		awk -v place="${name%/*}/" '

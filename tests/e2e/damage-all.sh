@@ -5,6 +5,7 @@
 # no crash, no hang; figures are those of the undamaged trace or something is
 # said to be lost. With sanitizers, where make test built them in.
 # time: 1200
+# harms
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 set -f

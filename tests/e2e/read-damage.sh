@@ -3,6 +3,7 @@
 # reported, what is wrong is said, and an undamaged one needs no carver. Of a
 # trace of packed chunks, and of one of format version 1.
 # each: 0 3
+# harms
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 "$B/tests/prog/p_write_trace" "$T/made" threads=3 chunks=20 records=300 \
