@@ -80,23 +80,33 @@ static int start(lua_State *L)
 	return 1;
 }
 
+/* If recording is off: LuaJIT's compiler is off while the hook is there, so
+ * that is taken off. In other Luas it stays, so that any Lua state may
+ * resume. */
+static void rest_if_off(lua_State *L)
+{
+	struct weft_status s = { .size = sizeof(s) };
+
+	weft_status(&s);
+	lua_getglobal(L, "jit");
+	if (lua_istable(L, -1) && !s.on)
+		weft_lua_rest(L);
+	lua_settop(L, -2);
+}
+
 /* stop([title]): whether it was running. */
 static int stop(lua_State *L)
 {
 	lua_pushboolean(L, weft_stop(option_text(L, 1)));
+	rest_if_off(L);
 	return 1;
 }
 
-/* pause(): whether recording was on. LuaJIT's compiler is off while the hook is
- * there, so that the hook is taken off. In other Luas it stays, so that any Lua
- * state may resume. */
+/* pause(): whether recording was on. */
 static int pause(lua_State *L)
 {
 	lua_pushboolean(L, weft_pause());
-	lua_getglobal(L, "jit");
-	if (lua_istable(L, -1))
-		weft_lua_rest(L);
-	lua_settop(L, -2);
+	rest_if_off(L);
 	return 1;
 }
 

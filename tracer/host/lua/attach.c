@@ -70,7 +70,7 @@ void lua_jit_opened(struct lua_vm *vm)
 
 void lua_jit_hold(const struct lua_vm *vm)
 {
-	if (vm->jit_stopped && !vm->lib->map)
+	if (vm->jit_stopped && (!vm->lib->map || vm->lib->linked))
 		set_engine(vm, JIT_OFF);
 }
 
@@ -124,11 +124,52 @@ static bool is_ours(const struct lua_abi *abi, weft_lua_function hook)
 	       hook == abi->asking_hook;
 }
 
+static const char *give_text(lua_State *L, void *data, size_t *size)
+{
+	const char **const text = data, *const piece = *text;
+
+	(void)L;
+	*size = !piece ? 0 : strlen(piece);
+	*text = NULL;
+	return piece;
+}
+
+/* Is LuaJIT's compiler on? A program that has hidden it from its own scripts
+ * keeps it as it is. */
+static bool is_compiling(lua_State *L, const struct weft_lua_api *api)
+{
+	typedef int load_fn(lua_State *, const char *(*)(lua_State *, void *,
+							 size_t *),
+			    void *, const char *);
+	typedef int pcall_fn(lua_State *, int, int, int);
+	const char *text = "return (jit.status()) and {} or nil";
+	const int top = ((number_fn *)api->lua_gettop)(L);
+	bool is = false;
+
+	if (((load_fn *)api->lua_load)(L, give_text, &text, "=[weft]") == 0 &&
+	    ((pcall_fn *)api->lua_pcall)(L, 0, 1, 0) == 0)
+		is = ((int (*)(lua_State *, int))api->lua_type)(L, -1) ==
+		     LUA_TYPE_TABLE;
+	((void (*)(lua_State *, int))api->lua_settop)(L, top);
+	return is;
+}
+
+/* Where LuaJIT is linked statically, its compiler came to life unseen if our
+ * hook was off. */
+static void ask_compiler(const struct coroutine *co)
+{
+	if (co->vm->lib->abi->is_jit && co->vm->lib->linked &&
+	    !co->vm->holder->hooked && !co->vm->jit_on &&
+	    lua_co_status(co) == LUA_STATUS_OK)
+		co->vm->jit_on = is_compiling(co->L, &co->vm->lib->api);
+}
+
 void lua_hook_set(struct coroutine *co)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
 	const weft_lua_function old = ((gethook_fn *)api->lua_gethook)(co->L);
 
+	ask_compiler(co);
 	co = lua_co_holder(co);
 	if (!is_ours(co->vm->lib->abi, old)) {
 		co->app_hook = old;
@@ -242,6 +283,14 @@ void lua_hook_restore(struct coroutine *co)
 	lua_hook_set(co);
 }
 
+void lua_hook_put_back(struct coroutine *co)
+{
+	if (lua_co_holder(co)->hooked)
+		lua_hook_restore(co);
+	else
+		lua_hook_set(co);
+}
+
 /* The object of a main state that was forgotten, if it has our hook still: then
  * it is the same one, and nothing has run in it since. NULL: it is not. */
 static struct coroutine *recall(lua_State *main, const struct lua_lib *lib)
@@ -266,36 +315,6 @@ static lua_State *main_of(lua_State *L, struct lua_lib *lib)
 	if (!main)
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_UNKNOWN);
 	return main;
-}
-
-static const char *give_text(lua_State *L, void *data, size_t *size)
-{
-	const char **const text = data, *const piece = *text;
-
-	(void)L;
-	*size = !piece ? 0 : strlen(piece);
-	*text = NULL;
-	return piece;
-}
-
-/* Is LuaJIT's compiler on? A program that has hidden it from its own scripts
- * keeps it as it is. */
-static bool is_compiling(lua_State *L, const struct weft_lua_api *api)
-{
-	typedef int load_fn(lua_State *, const char *(*)(lua_State *, void *,
-							 size_t *),
-			    void *, const char *);
-	typedef int pcall_fn(lua_State *, int, int, int);
-	const char *text = "return (jit.status()) and {} or nil";
-	const int top = ((number_fn *)api->lua_gettop)(L);
-	bool is = false;
-
-	if (((load_fn *)api->lua_load)(L, give_text, &text, "=[weft]") == 0 &&
-	    ((pcall_fn *)api->lua_pcall)(L, 0, 1, 0) == 0)
-		is = ((int (*)(lua_State *, int))api->lua_type)(L, -1) ==
-		     LUA_TYPE_TABLE;
-	((void (*)(lua_State *, int))api->lua_settop)(L, top);
-	return is;
 }
 
 /* The VM with this main state, whose making was not seen, is made known. L: one
@@ -361,7 +380,8 @@ static int attach(lua_State *L, const struct weft_lua_api *api,
 	if (!lua_vm_wanted())
 		return WEFT_LUA_NOT_RECORDED;
 	co = lua_co_find(L);
-	if (co && co->vm->lib->interposed && co->hooked && !co->vm->detached)
+	if (co && co->vm->lib->interposed && lua_co_holder(co)->hooked &&
+	    !co->vm->detached)
 		return WEFT_LUA_OK; /* its making was seen */
 	lib = lua_lib_given(api, caller);
 	if (!lib)
@@ -404,7 +424,7 @@ EXPORT void weft_lua_rest(lua_State *L)
 {
 	struct coroutine *const co = known(L);
 
-	if (co && co->hooked)
+	if (co && lua_co_holder(co)->hooked)
 		lua_hook_remove(co);
 }
 
@@ -417,7 +437,7 @@ EXPORT int weft_lua_detach(lua_State *L)
 	if (!co)
 		return WEFT_LUA_NOT_RECORDED;
 	co->vm->detached = true;
-	if (co->hooked)
+	if (lua_co_holder(co)->hooked)
 		lua_hook_remove(co);
 	return WEFT_LUA_OK;
 }

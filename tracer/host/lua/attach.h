@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tracer/host/lua/coroutine.h"
+#include "tracer/host/thread/thread.h"
 
 /* L is the main state of a VM that has been made, or is seen for the first
  * time. Its object, NULL: no memory. Not hook-safe. */
@@ -22,6 +23,25 @@ void lua_hook_set(struct coroutine *co);
 void lua_hook_restore(struct coroutine *co);
 void lua_hook_update(const struct coroutine *co);
 void lua_hook_remove(struct coroutine *co);
+
+/* Is Lua recorded at this moment? Does first what a recorder asks for. */
+INLINE bool lua_hook_is_on(void)
+{
+	if (unlikely(process_is_asked()))
+		lua_vm_wanted();
+	return lua_vm_on() && !region_is_shut();
+}
+
+/* co is entered or returned to: wherever that is seen, our hook is put back if
+ * it was taken off while recording was off, or by a script. So a state runs
+ * without it only until then, and its VM is one that was not seen yet. */
+void lua_hook_put_back(struct coroutine *co);
+INLINE void lua_hook_back(struct coroutine *co)
+{
+	if (unlikely(!lua_co_holder(co)->hooked || !co->vm->interposed) &&
+	    lua_hook_is_on())
+		lua_hook_put_back(co);
+}
 
 /* ------------------------------------------------------------------ LuaJIT */
 

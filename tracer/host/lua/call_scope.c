@@ -351,6 +351,7 @@ void call_scope_closed(struct coroutine *co, uint64_t sp)
 struct told_switch {
 	struct resume_scope resume;
 	struct coroutine *co; /* NULL: nothing is to be done */
+	struct coroutine *from;
 	uint32_t outside;
 };
 
@@ -372,15 +373,24 @@ static struct coroutine *meet(lua_State *L, lua_State *from)
 	return co;
 }
 
+/* Between chosen calls no state that ran has our hook (weft_lua_rest). */
+static void go_on(struct coroutine *co)
+{
+	if (co->vm && !lua_co_holder(co)->hooked && lua_hook_is_on())
+		lua_hook_set(co);
+}
+
 EXPORT int weft_lua_resuming(lua_State *L, lua_State *from,
 			     struct weft_lua_switch *to)
 {
 	const int saved = errno;
 	struct told_switch t = { .co = meet(L, from),
+				 .from = lua_co_served(from),
 				 .outside = region_depth };
 
 	if (t.co && !t.co->vm->lib->map &&
 	    t.co->vm->lib->abi->resumable(&t.co->vm->lib->api, L, 0, 0)) {
+		go_on(t.co);
 		region_depth += t.co->regions;
 		resume_scope_begin(&t.resume, t.co, HERE);
 	} else {
@@ -403,6 +413,8 @@ EXPORT void weft_lua_resumed(const struct weft_lua_switch *from)
 		resume_scope_end(&t.resume, status, HERE);
 		t.co->regions = region_back(t.outside,
 					   status == LUA_STATUS_YIELD, HERE);
+		if (t.from)
+			go_on(t.from);
 	}
 	errno = saved;
 }

@@ -43,33 +43,27 @@ static const struct lua_lib *lib_for(long L, const void *caller)
 #define REAL(name, L)                                                          \
 	((any_fn *)lib_for(L, CALLER)->api.name)
 
-/* Is Lua recorded at this moment? Does first what a recorder asks for. */
-static bool is_on(void)
-{
-	if (unlikely(process_is_asked()))
-		lua_vm_wanted();
-	return lua_vm_on() && !region_is_shut();
-}
-
-/* A place where a hook is put back that was taken off, by us while recording
- * was off, or by a script. */
-static void at_boundary(struct coroutine *co)
-{
-	const bool is_there = lua_co_holder(co)->hooked;
-
-	if (likely(is_there && co->vm->interposed) || !is_on())
-		return;
-	if (is_there)
-		lua_hook_restore(co);
-	else
-		lua_hook_set(co);
-}
-
-/* The same when a call has returned. */
+/* A call on co, whose state may have been closed in it, has returned. */
 static void at_return(struct coroutine *co)
 {
-	if (unlikely(co->vm && !co->vm->interposed))
-		at_boundary(co);
+	if (co->vm)
+		lua_hook_back(co);
+}
+
+/* co's resume is over, and who resumed it goes on. by: 0, where that is not
+ * known: then, as a rule, it is the main state. */
+static void at_resumer(const struct coroutine *co, long by)
+{
+	struct coroutine *to = NULL;
+
+	if (!co->vm || !lua_hook_is_on())
+		return;
+	if (by != 0)
+		to = known(by);
+	if (!to || to->vm != co->vm)
+		to = lua_co_find(co->vm->main);
+	if (to)
+		lua_hook_back(to);
 }
 
 /* The program was not recorded when L was made, and is now. */
@@ -90,7 +84,8 @@ static struct coroutine *served_or_met(long L, const void *caller)
 {
 	struct coroutine *const co = served(L);
 
-	return likely(co) || likely(!is_on()) || !mapped_view.attached ?
+	return likely(co) || likely(!lua_hook_is_on()) ||
+	       !mapped_view.attached ?
 	       co : meet(L, caller);
 }
 
@@ -100,8 +95,20 @@ static struct coroutine *called(long L, const void *caller)
 {
 	struct coroutine *const co = served_or_met(L, caller);
 
-	return !co || likely(lua_co_holder(co)->hooked) || is_on() ||
+	return !co || likely(lua_co_holder(co)->hooked) || lua_hook_is_on() ||
 	       !mapped_recorder_is_dead() ? co : NULL;
+}
+
+/* A call on a state that was not known then has returned this, and L goes on
+ * (0: not known): perhaps recording was turned on meanwhile. */
+static long met_at_return(long result, long L, const void *caller)
+{
+	struct coroutine *const co = L == 0 || !lua_hook_is_on() ? NULL :
+				     served_or_met(L, caller);
+
+	if (co)
+		lua_hook_back(co);
+	return result;
 }
 
 /* ------------------------------------------------------------------ states */
@@ -124,7 +131,7 @@ static long made(long L, struct lua_lib *lib)
 		return L;
 	co = lua_attach_vm((lua_State *)L, lib);
 	if (co && lib->abi)
-		at_boundary(co);
+		lua_hook_back(co);
 	return L;
 }
 
@@ -194,16 +201,41 @@ EXPORT long lua_newthread(ARGS)
 
 /* ----------------------------------------------------------------- resumes */
 
+/* The last call of 5.1's lua_setlevel: the state that is about to resume
+ * another, and that one. No parameter of its lua_resume tells. */
+static THREAD_LOCAL long level_from, level_to;
+
+EXPORT long lua_setlevel(ARGS)
+{
+	const struct lua_lib *const lib = lib_for(a, CALLER);
+
+	level_from = a;
+	level_to = b;
+	return ((any_fn *)lib->setlevel)(PASS);
+}
+
+/* Who resumes L by a call with this second argument; 0: not known. */
+INLINE long resumer_of(const struct lua_lib *lib, long L, long b)
+{
+	if (!lib || lib->api.lua_callk)
+		return b;
+	return level_to == L ? level_from : 0;
+}
+
 EXPORT long lua_resume(ARGS)
 {
 	struct resume_scope scope;
 	const uint32_t outside = region_depth;
 	struct coroutine *const co = served_or_met(a, CALLER);
-	long r;
+	long r, by;
 
-	if (!co)
-		return REAL(lua_resume, a)(PASS);
-	at_boundary(co);
+	if (!co) {
+		by = resumer_of(lib_for(a, CALLER), a, b);
+		return met_at_return(REAL(lua_resume, a)(PASS), by, CALLER);
+	}
+	by = resumer_of(co->vm->lib, a, b);
+	level_to = 0;
+	lua_hook_back(co);
 	region_depth += co->regions;
 	scope.co = NULL;
 	if (co->vm->lib->abi->resumable(&co->vm->lib->api, co->L, b, c))
@@ -211,13 +243,14 @@ EXPORT long lua_resume(ARGS)
 	r = ((any_fn *)co->vm->lib->api.lua_resume)(PASS);
 	resume_scope_end(&scope, (int)r, HERE);
 	co->regions = region_back(outside, (int)r == LUA_STATUS_YIELD, HERE);
-	at_return(co);
+	at_resumer(co, by);
 	return r;
 }
 
 /* Pending to-be-closed variables of co are closed by calls on it, without a
  * resume. */
-static long closing(struct coroutine *co, weft_lua_function real, ARGS)
+static long closing(struct coroutine *co, long by, weft_lua_function real,
+		    ARGS)
 {
 	const struct call_scope scope = call_scope_begin(co, HERE);
 	long r;
@@ -226,6 +259,7 @@ static long closing(struct coroutine *co, weft_lua_function real, ARGS)
 	r = ((any_fn *)real)(PASS);
 	call_scope_end(co, scope, false, HERE);
 	call_scope_closed(co, HERE);
+	at_resumer(co, by);
 	return r;
 }
 
@@ -235,7 +269,7 @@ EXPORT long lua_closethread(ARGS)
 	const struct lua_lib *const lib = lib_for(a, CALLER);
 
 	if (co)
-		return closing(co, lib->closethread, PASS);
+		return closing(co, b, lib->closethread, PASS);
 	return ((any_fn *)lib->closethread)(PASS);
 }
 
@@ -243,11 +277,11 @@ EXPORT long lua_closethread(ARGS)
 EXPORT long lua_resetthread(ARGS)
 {
 	const struct lua_lib *const lib = lib_for(a, CALLER);
-	struct coroutine *const co = served(
-		lib && lib->abi && lib->abi->is_jit ? b : a);
+	const bool is_jit = lib && lib->abi && lib->abi->is_jit;
+	struct coroutine *const co = served(is_jit ? b : a);
 
 	if (co)
-		return closing(co, lib->resetthread, PASS);
+		return closing(co, is_jit ? a : 0, lib->resetthread, PASS);
 	return ((any_fn *)lib->resetthread)(PASS);
 }
 
@@ -260,7 +294,7 @@ INLINE long protected_call(struct coroutine *co, weft_lua_function real, ARGS)
 	struct call_scope scope;
 	long r;
 
-	at_boundary(co);
+	lua_hook_back(co);
 	scope = call_scope_begin(co, HERE);
 	r = ((any_fn *)real)(PASS);
 	call_scope_end(co, scope, (int)r != 0, HERE);
@@ -278,7 +312,7 @@ INLINE long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 	uint32_t open;
 	long r;
 
-	at_boundary(co);
+	lua_hook_back(co);
 	if (!is_jit && co->serial == 0) {
 		open = call_scope_note(co, HERE);
 		r = ((any_fn *)real)(PASS);
@@ -287,8 +321,11 @@ INLINE long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 		return r;
 	}
 	if (!is_jit && thread_self &&
-	    shadow_segment(thread_self)->serial == co->serial)
-		return ((any_fn *)real)(PASS);
+	    shadow_segment(thread_self)->serial == co->serial) {
+		r = ((any_fn *)real)(PASS);
+		at_return(co);
+		return r;
+	}
 	scope = call_scope_begin(co, HERE);
 	r = ((any_fn *)real)(PASS);
 	call_scope_end(co, scope, false, HERE);
@@ -302,7 +339,7 @@ INLINE long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 		struct coroutine *const co = called(a, CALLER);                \
                                                                                \
 		if (!co)                                                       \
-			return REAL(name, a)(PASS);                            \
+			return met_at_return(REAL(name, a)(PASS), a, CALLER);  \
 		return how(co, co->vm->lib->api.name, PASS);                   \
 	}
 

@@ -91,6 +91,7 @@ static void fill_others(struct lua_lib *lib,
 	lib->closethread = real[WEFT_LUA_WRAP_lua_closethread];
 	lib->lnewstate = real[WEFT_LUA_WRAP_luaL_newstate];
 	lib->openjit = real[WEFT_LUA_WRAP_luaopen_jit];
+	lib->setlevel = real[WEFT_LUA_WRAP_lua_setlevel];
 }
 
 static void find_opens(struct lua_lib *lib, void *handle, const void *map)
@@ -117,6 +118,7 @@ static void fill(struct lua_lib *lib, void *handle, const void *map)
 	lib->closethread = symbol(handle, map, "lua_closethread");
 	lib->lnewstate = symbol(handle, map, "luaL_newstate");
 	lib->openjit = symbol(handle, map, "luaopen_jit");
+	lib->setlevel = symbol(handle, map, "lua_setlevel");
 	find_opens(lib, handle, map);
 	lib->abi = abi_of(&lib->api);
 	lib->interposed = true;

@@ -17,7 +17,7 @@ typedef long any_fn(long, long, long, long, long, long);
 	X(lua_resume) X(lua_closethread) X(lua_resetthread) X(lua_pcallk)      \
 	X(lua_callk) X(lua_pcall) X(lua_cpcall) X(lua_call) X(lua_sethook)     \
 	X(lua_gethook) X(lua_gethookmask) X(lua_gethookcount)                  \
-	X(luaJIT_setmode) X(luaopen_jit)
+	X(luaJIT_setmode) X(luaopen_jit) X(lua_setlevel)
 
 enum weft_lua_wrap {
 #define WEFT_LUA_X(name) WEFT_LUA_WRAP_##name,

@@ -81,8 +81,8 @@ enum lua_layout { LAYOUT_UNTRIED, LAYOUT_RIGHT, LAYOUT_WRONG };
 /* A Lua library, or a program's own table of functions. Never freed. */
 struct lua_lib {
 	struct weft_lua_api api;
-	weft_lua_function resetthread, closethread, lnewstate, openjit;
-	                           /* or NULL */
+	weft_lua_function resetthread, closethread, lnewstate, openjit,
+			  setlevel; /* or NULL */
 	weft_lua_function open[WEFT_LUA_OPENS]; /* or NULL */
 	const struct lua_abi *abi; /* NULL: calls are only passed on */
 	const void *map;           /* link_map; NULL: a program's own table */

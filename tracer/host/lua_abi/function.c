@@ -356,6 +356,9 @@ static struct identity ask_c(const struct coroutine *co, uint64_t id,
 	if (!is_library && !is_event && is_ffi_call(co, id, f.key, asleep))
 		return (struct identity){ luajit_ffi_callee(co, id), true,
 					  true };
+	if (IS_JIT && co->vm->lib->linked &&
+	    function == (uint64_t)co->vm->lib->openjit)
+		lua_jit_opened(co->vm);
 	if (IS_JIT)
 		lua_jit_hold(co->vm);
 	/* Many library functions may share a place: the caller's name is not

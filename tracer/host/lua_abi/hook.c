@@ -28,12 +28,14 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 		if (co->vm->by_layout && !kernel_confined)
 			function_number_frame((uint64_t)L, layout_id(ar));
 	}
-	/* A hook that nothing would put back stays where it is. In the next
-	 * recording, VMs are met anew; that the process has left this one looks
-	 * as if the recorder had died. */
+	/* A hook that nothing would put back stays where it is; in LuaJIT,
+	 * whose compiler it keeps off, only if no call of Lua at all is seen.
+	 * In the next recording, VMs are met anew; that the process has left
+	 * this one looks as if the recorder had died. */
 	if (co->vm->detached ||
 	    (!lua_vm_on() &&
-	     (co->vm->interposed || mapped_recorder_is_dead())))
+	     (co->vm->interposed || (IS_JIT && co->vm->lib->linked) ||
+	      mapped_recorder_is_dead())))
 		lua_hook_remove(co);
 	/* No other function of ours may be called for long. */
 	if (process_is_asked())

@@ -1,0 +1,112 @@
+#!/bin/bash
+# each: lua5.1 lua5.2 lua5.3 lua5.4 luajit
+# Wherever a thread is when recording is turned on, and by whomever, each call
+# from then on is there: native ones without exception; those of Lua, too, unless
+# weft status says that recording has not reached the Lua state. That may be so at
+# the place itself and where an error is caught without a function of Lua's that
+# returns, but only where nothing in the state has turned recording on; in LuaJIT
+# until the host calls into it. Its compiler is off meanwhile, and on again
+# afterwards. Shared libraries, programs linked with weft, interpreters.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+lua=$1
+v=${lua#lua} archive=lib$lua.a script=tests/prog/lua/turns.lua
+[ "$lua" != luajit ] || v=5.1 archive=libluajit-5.1.a
+archive=$(find /usr/lib -name "$archive" | head -n 1)
+[ -n "$archive" ] && pkg-config --exists "$lua" ||
+	{ echo "no $lua for programs"; exit 77; }
+
+make --no-print-directory -s B="$B" PREFIX="$T/weft" install-record ||
+	fail "it does not install"
+export PKG_CONFIG_PATH=$T/weft/lib/pkgconfig
+build() {
+	# shellcheck disable=SC2046
+	gcc -O1 -finstrument-functions -I. $(pkg-config --cflags "$lua") \
+		tests/prog/lua/turns.c "$@" || fail "it is not built: $*"
+}
+# shellcheck disable=SC2046
+build -DHOST -o "$T/shared" $(pkg-config --libs "$lua")
+# shellcheck disable=SC2046
+build -DHOST -o "$T/static" -Wl,-E -Wl,--whole-archive "$archive" \
+	-Wl,--no-whole-archive $(pkg-config --libs weft-lua-static) -lm -ldl
+build -shared -fPIC -o "$T/turns.so"
+ln -s "$(command -v "$lua")" "$T/interpreter"
+export LUA_CPATH="$T/?.so;$B/lib/lua/$v/?.so"
+
+places="main called protected coroutine wrapped dies nested caught unsaid
+	suspended"
+name=turns-$$
+on="$WEFT start $name >$T/said"
+off="$WEFT stop $name >$T/said"
+status="$WEFT status $name | grep '^waits .*process '\$PPID"
+export COMPILES
+
+# judge WHAT MAY: the script's counts in $T/out are those in $T/report.csv, but
+# for those that wait, whose names MAY matches.
+judge() {
+	grep '^wrong' "$T/out" && fail "$1"
+	awk -v may="^($2)\$" '
+		NR == FNR {
+			split($0, c, ",")
+			if (c[2] == "lua")
+				got[c[4]] += c[6]
+			if (c[1] == "native_step")
+				native += c[6]
+			next
+		}
+		$1 == "waits" { waits[$2] = 1 }
+		$1 == "calls" { want[$3] += $2; wanted += $2 > 0 }
+		END {
+			for (f in want) {
+				n++
+				if (got[f] + 0 == want[f] ||
+				    (f in waits && f ~ may && got[f] < want[f]))
+					continue
+				print f ": " want[f] " calls, weft says " \
+					got[f] + 0 (f in waits ? ", waits" : "")
+				bad = 1
+			}
+			if (native != wanted) {
+				print wanted " native calls, weft says " native
+				bad = 1
+			}
+			exit bad || n == 0
+		}' "$T/report.csv" "$T/out" || fail "$1"
+}
+
+# in_turn HOST WAY MAY OPTION...: one program goes through all places.
+in_turn() {
+	local host=$1 way=$2 may=$3 all=$places
+	shift 3
+	[ "$host" = interpreter ] && set -- "$@" --lua-init
+	[ "$way" != outside ] || [ "$host" = interpreter ] ||
+		all="$all native"
+	COMPILES=
+	case $host-$way in
+	*-title | *-resume | shared-* | static-*) COMPILES=yes ;;
+	esac
+	# shellcheck disable=SC2086
+	record --name $name --paused "$@" -- "$T/$host" $script "$way" "$on" \
+		"$off" "$status" $all || fail "$host, $way: it fails"
+	report
+	nothing_lost
+	judge "$host, $way" "$may"
+}
+
+# What may wait where recording is turned on from outside.
+outside='.*_there|caught_mid'
+case $lua in
+luajit) outside='.*' ;;
+lua5.1) outside='.*_there' ;;
+esac
+
+in_turn shared outside "$outside"
+in_turn static outside "$outside"
+in_turn interpreter outside none
+for host in shared static interpreter; do
+	for way in title resume hook; do
+		in_turn $host $way none
+	done
+done
+in_turn shared C "$outside"
+in_turn shared title none --budget 5%
