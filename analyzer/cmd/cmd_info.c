@@ -219,6 +219,9 @@ static void print_thread(const struct session *s, const struct thread *t)
 	       out_number_many(b, t->calls, "calls"));
 	if (t->cpu_ns > 0)
 		printf(", CPU %s", out_number_time(a, (double)t->cpu_ns));
+	if (t->cpu_ns > 0 && t->cpu_unknown > 0)
+		printf(", not known for %s", out_number_time(b,
+			(double)session_ns(s, t->cpu_unknown)));
 	if (t->known > 0)
 		print_offcpu(s, t);
 	putchar('\n');

@@ -240,6 +240,7 @@ static void add_figures(struct thread *to, const struct session *from,
 	to->last = MAX(last, to->last);
 	to->traced += ns_of(from, t->traced);
 	to->cpu_ns += t->cpu_ns;
+	to->cpu_unknown += ns_of(from, t->cpu_unknown);
 	for (int i = 0; i < LOST_REASONS; i++)
 		to->lost[i] += t->lost[i];
 	to->missing_chunks += t->missing_chunks;

@@ -227,6 +227,8 @@ static void count_chunk(struct replay *r, struct stream *st,
 		t->traced += h->tick_end - h->tick_begin;
 		if (h->cpu_begin && h->cpu_end > h->cpu_begin)
 			t->cpu_ns += h->cpu_end - h->cpu_begin;
+		else if (h->cpu_end == 0)
+			t->cpu_unknown += h->tick_end - h->tick_begin;
 	}
 	begin_late(st, h);
 	count_gap(s, st, h);

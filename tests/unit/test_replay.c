@@ -295,6 +295,22 @@ void test_replay_trusts_the_cpu_clock_more_than_switches(void)
 	}
 }
 
+/* A chunk of a process that has ended has no end of the CPU clock. */
+void test_replay_says_of_which_time_the_cpu_clock_is_not_known(void)
+{
+	begin(NULL, NULL);
+	for (uint64_t i = 0; i < 2; i++) {
+		cb_begin(&b, 1, 1, i, i * 100);
+		b.header.cpu_begin = 1 + i * 70;
+		b.header.cpu_end = i == 0 ? 71 : 0;
+		give(i * 100 + 100);
+	}
+	end();
+	CHECK_EQ(session->threads[0].cpu_ns, 70);
+	CHECK_EQ(session->threads[0].cpu_unknown, 100);
+	clean();
+}
+
 static void count_on(const char *f, uint64_t under, uint64_t calls,
 		     uint64_t took)
 {

@@ -73,7 +73,7 @@ static void print_no_switches(const struct session *s)
 
 	for (size_t i = 0; i < s->thread_count; i++) {
 		cpu_ns += s->threads[i].cpu_ns;
-		traced += s->threads[i].traced;
+		traced += s->threads[i].traced - s->threads[i].cpu_unknown;
 	}
 	if (cpu_ns > 0)
 		snprintf(ran, sizeof(ran), "; the threads ran for %s of %s",
