@@ -12,6 +12,21 @@ record --pool-size 1M --on-full wait -- "$P/p_seccomp" filter ||
 	fail "wait: the program ends otherwise"
 grep -qx alive "$T/out" || fail "wait: it did not get to its end"
 
+# Its stack grows: there is memory for that, which was there before.
+record "$P/p_seccomp" deep || fail "deep: the program ends otherwise"
+grep -qx alive "$T/out" || fail "deep: it did not get to its end"
+report
+nothing_lost
+[ "$(calls deep)" = 50001 ] || fail "deep: $(calls deep) calls of deep"
+[ "$(calls leaf)" = 151000 ] || fail "deep: $(calls leaf) calls of leaf"
+
+# Threads that come later make no call that libc does not make for them.
+record "$P/p_seccomp" crowd || fail "crowd: the program ends otherwise"
+grep -qx alive "$T/out" || fail "crowd: it did not get to its end"
+report
+nothing_lost
+[ "$(calls leaf)" = 3000 ] || fail "crowd: $(calls leaf) calls of leaf"
+
 # Strict mode takes the clock, too: the record ends there, and says so.
 record "$P/p_seccomp" strict || fail "strict: the program ends otherwise"
 grep -qx alive "$T/out" || fail "strict: it did not get to its end"

@@ -24,11 +24,17 @@
 #include <unistd.h>
 
 int leaf(int x);
+int deep(int n);
 
 __attribute__((noinline)) int leaf(int x)
 {
 	__asm__ volatile("");
 	return x + 1;
+}
+
+__attribute__((noinline)) int deep(int n)
+{
+	return n == 0 ? 0 : leaf(deep(n - 1));
 }
 
 static int confine(const struct sock_filter *code, size_t size)
@@ -54,6 +60,30 @@ static int filter(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 
+	return confine(code, sizeof(code));
+}
+
+/* What libc does for threads. */
+static int libc_only(void)
+{
+	static const unsigned allowed[] = {
+		SYS_write, SYS_exit, SYS_exit_group, SYS_brk, SYS_mmap,
+		SYS_munmap, SYS_mprotect, SYS_madvise, SYS_futex, SYS_clone,
+		SYS_clone3, SYS_set_robust_list, SYS_rseq, SYS_rt_sigprocmask,
+		SYS_rt_sigaction, SYS_getrandom,
+	};
+	enum { N = sizeof(allowed) / sizeof(allowed[0]) };
+	struct sock_filter code[N + 3] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		[N + 1] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		[N + 2] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	for (int i = 0; i < N; i++)
+		code[i + 1] = (struct sock_filter)BPF_JUMP(
+			BPF_JMP | BPF_JEQ | BPF_K, allowed[i],
+			(unsigned char)(N - i), 0);
 	return confine(code, sizeof(code));
 }
 
@@ -113,6 +143,20 @@ static int threads(void)
 	return write(1, "alive\n", 6) != 6;
 }
 
+static int crowd(void)
+{
+	if (libc_only() != 0)
+		return 77;
+	for (int i = 0; i < 20; i++) {
+		pthread_t one;
+
+		if (pthread_create(&one, NULL, thread, NULL) != 0)
+			return 1;
+		pthread_join(one, NULL);
+	}
+	return write(1, "alive\n", 6) != 6;
+}
+
 static volatile sig_atomic_t refused;
 
 __attribute__((no_instrument_function))
@@ -166,6 +210,8 @@ int main(int argc, char **argv)
 	call(1000);
 	if (argc > 1 && strcmp(argv[1], "threads") == 0)
 		return threads();
+	if (argc > 1 && strcmp(argv[1], "crowd") == 0)
+		_exit(crowd());
 	if (argc > 1 && strcmp(argv[1], "start") == 0)
 		return no_wipe(SECCOMP_RET_ERRNO | EINVAL) != 0 ? 77 :
 		       execl("/proc/self/exe", argv[0], "filter", NULL);
@@ -175,6 +221,8 @@ int main(int argc, char **argv)
 	errno = 5;
 	for (int i = 0; i < 100000; i++)
 		leaf(i);
+	if (argc > 1 && strcmp(argv[1], "deep") == 0 && deep(50000) != 50000)
+		return 1;
 	if (errno != 5 || write(1, "alive\n", 6) != 6)
 		return 1;
 	syscall(strict ? SYS_exit : SYS_exit_group, 0);

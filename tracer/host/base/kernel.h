@@ -5,8 +5,20 @@
 #include "tracer/host/base/base.h"
 
 /* Has the program given up system calls? It may be killed for one that it does
- * not make itself. */
+ * not make itself: no hook makes any from then on. */
 extern HIDDEN bool kernel_confined;
+
+/* It is about to. Memory is set aside for what hooks need afterwards, where
+ * there is so much. */
+void kernel_confine(void);
+
+/* Zeroed memory of whole pages, which cost nothing until they are touched.
+ * NULL: there is none. Hook-safe, but for errno. */
+void *kernel_map(size_t size);
+/* Give it back, if that may be done. Likewise. */
+void kernel_unmap(void *at, size_t size);
+/* The thread's number. */
+uint32_t kernel_tid(void);
 
 /* The signals that a thread blocks, as the kernel keeps them. */
 struct kernel_signals {

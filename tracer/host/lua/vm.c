@@ -274,7 +274,7 @@ struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 		vm->by_layout = lua_vm_try_layout(lib, main);
 		vm->serial = atomic_fetch_add(&mapped_pool->next_vm, 1);
 		atomic_fetch_add(&process_slot->vms, 1);
-		note(vm, (uint32_t)syscall(SYS_gettid), pool_window(mapped_pool,
+		note(vm, kernel_tid(), pool_window(mapped_pool,
 			atomic_load(&mapped_pool->generation)));
 	} else {
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_UNKNOWN);

@@ -3,6 +3,7 @@
  * those functions that are seen while Lua alone runs.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/native/exclude.h"
+#include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
 
@@ -218,7 +219,8 @@ bool exclude_learn(const void *address)
 	struct symbols s;
 	sigset_t all;
 
-	if (!address || _dl_find_object((void *)(uintptr_t)address, &o) != 0 ||
+	if (!address || kernel_confined ||
+	    _dl_find_object((void *)(uintptr_t)address, &o) != 0 ||
 	    exclude_has((uint64_t)address) ||
 	    !read_symbols(o.dlfo_link_map, &s) || !calls_hooks(&s))
 		return false;

@@ -208,7 +208,7 @@ EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 		 unsigned long d)
 {
 	if (may_confine(option))
-		kernel_confined = true;
+		kernel_confine();
 	if (ends_recording(option, a) && thread_self) {
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_CONFINED);
 		thread_end(&mapped_pool->unrecorded);

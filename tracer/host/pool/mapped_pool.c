@@ -3,6 +3,7 @@
  * is claimed by one word. SPDX-License-Identifier: MIT */
 #include "tracer/host/pool/mapped_pool.h"
 #include "tracer/host/base/clock.h"
+#include "tracer/host/base/kernel.h"
 #include "tracer/host/link/link.h"
 
 #include <errno.h>
@@ -260,7 +261,7 @@ static bool hold_in_ours(pthread_mutex_t *m)
 
 	ours.list_op_pending = node;
 	held = __atomic_compare_exchange_n(&m->__data.__lock, &free,
-					   (int)syscall(SYS_gettid), 0,
+					   (int)kernel_tid(), 0,
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	if (held) {
 		node->next = ours.list.next;
@@ -278,7 +279,7 @@ static bool hold_by_word(pthread_mutex_t *m)
 	int free = 0;
 
 	return __atomic_compare_exchange_n(&m->__data.__lock, &free,
-					   (int)syscall(SYS_gettid), 0,
+					   (int)kernel_tid(), 0,
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 

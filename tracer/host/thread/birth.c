@@ -61,21 +61,15 @@ void birth_give_back(struct thread_state *s)
 					       list_of(s, list)));
 }
 
-static void *map(size_t size)
-{
-	return mmap(NULL, size, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-}
-
 static struct thread_state *map_state(void)
 {
-	struct thread_state *const s = map(sizeof(*s));
+	struct thread_state *const s = kernel_map(sizeof(*s));
 
-	if (s == MAP_FAILED)
+	if (!s)
 		return NULL;
-	s->frames = map((FIRST_FRAMES + 1) * sizeof(struct frame));
-	if (s->frames == MAP_FAILED) {
-		munmap(s, sizeof(*s));
+	s->frames = kernel_map((FIRST_FRAMES + 1) * sizeof(struct frame));
+	if (!s->frames) {
+		kernel_unmap(s, sizeof(*s));
 		return NULL;
 	}
 	/* A program that gave up system calls may not make this one. Then its
@@ -125,10 +119,11 @@ static bool claim_slot(struct thread_state *s)
 
 bool birth_identify(struct thread_state *s, bool counts)
 {
-	s->tid = (uint32_t)syscall(SYS_gettid);
+	s->tid = kernel_tid();
 	s->process_serial = process_serial;
 	memset(s->name, 0, sizeof(s->name));
-	syscall(SYS_prctl, PR_GET_NAME, s->name);
+	if (!kernel_confined)
+		syscall(SYS_prctl, PR_GET_NAME, s->name);
 	s->number = s->written = 0;
 	s->cpu = chunk_cpu();
 	s->range = mapped_range;
@@ -152,11 +147,11 @@ static void find_stack(struct thread_state *s)
 
 	/* The thread's control block lies at the upper end of its stack; the
 	 * main thread's stack ends where the kernel put the arguments. */
-	s->stack_high = s->tid == (uint32_t)getpid() ?
+	s->stack_high = s->tid == process_slot->pid ?
 			(uint64_t)__libc_stack_end + 65536 :
 			(uint64_t)pthread_self();
 	s->alt_low = s->alt_high = 0;
-	if (syscall(SYS_sigaltstack, NULL, &alt) == 0 &&
+	if (!kernel_confined && syscall(SYS_sigaltstack, NULL, &alt) == 0 &&
 	    !(alt.ss_flags & SS_DISABLE)) {
 		s->alt_low = (uint64_t)alt.ss_sp;
 		s->alt_high = s->alt_low + alt.ss_size;

@@ -35,7 +35,7 @@ SLOW bool shadow_grow(struct thread_state *s)
 	const size_t used = (size_t)(s->top - s->frames);
 	const size_t old = (size_t)(s->frame_limit - s->frames) + 1;
 	const size_t room = 2 * old < MAX_FRAMES + 2 ? 2 * old : MAX_FRAMES + 2;
-	struct frame *to = MAP_FAILED;
+	struct frame *to = NULL;
 
 	if (s->no_room == s->generation)
 		return false; /* asking at each call would take its time */
@@ -44,9 +44,8 @@ SLOW bool shadow_grow(struct thread_state *s)
 	s->moving = (uint32_t)used;
 	barrier();
 	if (old < room)
-		to = mmap(NULL, room * sizeof(*to), PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (to != MAP_FAILED) {
+		to = kernel_map(room * sizeof(*to));
+	if (to) {
 		struct frame *const from = s->frames;
 
 		for (size_t i = 0; i < used; i++) {
@@ -60,14 +59,15 @@ SLOW bool shadow_grow(struct thread_state *s)
 		go_to_moved(s);
 		/* A hook that was interrupted before it was busy may still
 		 * read there: no frame. Nothing is moved often. */
-		madvise(from, old * sizeof(*from), MADV_DONTNEED);
+		if (!kernel_confined)
+			madvise(from, old * sizeof(*from), MADV_DONTNEED);
 	} else {
 		s->no_room = s->generation;
 	}
 	barrier();
 	s->moving = 0;
 	errno = saved;
-	return to != MAP_FAILED;
+	return to != NULL;
 }
 
 bool shadow_reserve(struct thread_state *s, uint32_t count)
