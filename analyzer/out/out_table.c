@@ -7,7 +7,6 @@
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_name.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 
 /* GAP: spaces between columns. COLUMNS_LEAST: narrower terminals count as of
  * this width; a table for them could not be read. */
-enum { GAP = 2, COLUMNS_MAX = 32, COLUMNS_LEAST = 40 };
+enum { GAP = 2, COLUMNS_LEAST = 40 };
 
 struct out_table {
 	const struct out_column *columns;
@@ -26,17 +25,16 @@ struct out_table {
 	size_t used, room;
 };
 
-/* How a table is printed: widths of columns; hidden ones are left out. */
+/* How a table is printed, by column: its width; hidden ones are left out. */
 struct fit {
-	size_t width[COLUMNS_MAX];
-	bool hidden[COLUMNS_MAX];
+	size_t *width;
+	bool *hidden;
 };
 
 struct out_table *out_table_new(const struct out_column *columns, size_t count)
 {
 	struct out_table *const table = mem_alloc(sizeof(*table));
 
-	assert(count <= COLUMNS_MAX);
 	table->columns = columns;
 	table->count = count;
 	return table;
@@ -221,12 +219,15 @@ static void print_row(const struct out_table *table, const struct fit *fit,
 
 void out_table_print(const struct out_table *table, FILE *to, size_t width)
 {
-	struct fit fit;
+	struct fit fit = {
+		mem_alloc((table->count + 1) * sizeof(*fit.width)),
+		mem_alloc((table->count + 1) * sizeof(*fit.hidden)) };
 
 	fit_to(table, &fit, width);
 	print_row(table, &fit, to, NULL);
 	for (size_t i = 0; i + table->count <= table->used; i += table->count)
 		print_row(table, &fit, to, table->cells + i);
+	mem_free_all(fit.width, fit.hidden);
 }
 
 size_t out_table_terminal(FILE *file)

@@ -101,6 +101,32 @@ void test_out_table_leaves_out_empty_columns(void)
 	check_table(cells, 0, 0, "self  less  function\n");
 }
 
+/* A row of 50 columns: their numbers. */
+void test_out_table_has_as_many_columns_as_are_asked_for(void)
+{
+	enum { MANY = 50 };
+	struct out_column wide[MANY];
+	char title[MANY][4], wanted[1024] = "", *text = NULL;
+	size_t size;
+	FILE *const to = open_memstream(&text, &size);
+	struct out_table *const table = out_table_new(wide, MANY);
+
+	for (int i = 0; i < MANY; i++) {
+		snprintf(title[i], sizeof(title[i]), "%d", i + 10);
+		wide[i] = (struct out_column){ .title = title[i] };
+		out_table_cell(table, title[i]);
+		strcat(strcat(wanted, i > 0 ? "  " : ""), title[i]);
+	}
+	out_table_print(table, to, 0);
+	fclose(to);
+	/* The titles, then the row, each with a line end. */
+	CHECK_EQ(size, 2 * (strlen(wanted) + 1));
+	CHECK(strncmp(text, wanted, strlen(wanted)) == 0);
+	CHECK(strncmp(strchr(text, '\n') + 1, wanted, strlen(wanted)) == 0);
+	free(text);
+	out_table_free(table);
+}
+
 void test_out_csv_writes_rows(void)
 {
 	char *text = NULL;
