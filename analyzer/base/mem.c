@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,6 +91,23 @@ void *mem_more(void *old, size_t *room, size_t need, size_t size)
 		want = want > SIZE_MAX / 2 ? need : want * 2;
 	*room = want;
 	return mem_grow(old, want, size);
+}
+
+/* ---- streams ---- */
+
+void mem_stream_begin(struct mem_stream *s)
+{
+	*s = (struct mem_stream){ 0 };
+	s->to = checked(open_memstream(&s->text, &s->size), SIZE_MAX);
+}
+
+/* What could not be kept is seen at the end only. */
+char *mem_stream_end(struct mem_stream *s)
+{
+	const bool is_short = ferror(s->to);
+
+	return checked(fclose(s->to) != 0 || is_short ? NULL : s->text,
+		       SIZE_MAX);
 }
 
 /* ---- arenas ---- */

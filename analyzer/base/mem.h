@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* size zeroed bytes; the caller frees them with mem_free. */
 void *mem_alloc(size_t size);
@@ -24,6 +25,14 @@ char *mem_copy(const char *text);
 /* The same of what printf would write. */
 __attribute__((format(printf, 1, 2)))
 char *mem_print(const char *format, ...);
+
+/* What is written to `to` becomes a text. The struct stays where it is until
+ * the end. */
+struct mem_stream { FILE *to; char *text; size_t size; };
+void mem_stream_begin(struct mem_stream *);
+/* Close it. The text, with a NUL after it; the caller frees it with
+ * mem_free. */
+char *mem_stream_end(struct mem_stream *);
 
 /* Allocations that are freed together. */
 struct arena;

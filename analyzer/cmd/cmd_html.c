@@ -12,7 +12,6 @@
 #include "analyzer/replay/tee.h"
 #include "analyzer/tables/filter.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* What is collected of single moments. */
@@ -41,17 +40,11 @@ static const struct opt opts[] = {
 /* The lines at the top of every report; the caller frees them. */
 static char *head_of(const struct load *load)
 {
-	char *text = NULL, *copy;
-	size_t size;
-	FILE *const to = open_memstream(&text, &size);
+	struct mem_stream s;
 
-	if (!to)
-		return mem_copy("");
-	header_begin(to, load);
-	fclose(to);
-	copy = mem_copy(text);
-	free(text);
-	return copy;
+	mem_stream_begin(&s);
+	header_begin(s.to, load);
+	return mem_stream_end(&s);
 }
 
 /* What ran when, which takes reading the trace once more. */

@@ -321,16 +321,18 @@ static int start(struct child *child, int output)
 	close(script[0]);
 	close(messages[1]);
 	close(failed[1]);
-	child->script = fdopen(script[1], "w");
 	child->messages = messages[0];
-	if (child->pid < 0)
+	if (child->pid < 0 || !(child->script = fdopen(script[1], "w")))
 		error = errno;
 	else if (read(failed[0], &error, sizeof(error)) == 0)
 		error = 0;
 	close(failed[0]);
 	if (error == 0)
 		return 0;
-	fclose(child->script);
+	if (child->script)
+		fclose(child->script);
+	else
+		close(script[1]);
 	close(child->messages);
 	if (child->pid > 0)
 		waitpid(child->pid, NULL, 0);
@@ -396,15 +398,15 @@ static int keep_script(FILE *to, void *ctx)
 int out_plot_draw(const struct out_plot *p, const char *file, int format,
 		  const char *keep)
 {
-	char *script = NULL;
-	size_t size = 0;
-	FILE *const to = open_memstream(&script, &size);
+	struct mem_stream s;
 	int status = -1;
+	char *script;
 
-	put_script(to, p, format);
-	fclose(to);
+	mem_stream_begin(&s);
+	put_script(s.to, p, format);
+	script = mem_stream_end(&s);
 	if (!keep || out_file_write(keep, keep_script, script) == 0)
 		status = out_file_write(file, draw, script);
-	free(script);
+	mem_free(script);
 	return status;
 }

@@ -10,7 +10,6 @@
 #include "analyzer/out/out_json.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const paths[] = {
@@ -265,22 +264,19 @@ static char *whole_url(const struct ingest *in, const struct labels *l,
 		       const struct session *s)
 {
 	const char *const path = paths[in->server];
-	size_t n = strlen(in->url), size;
-	char *url = NULL;
+	size_t n = strlen(in->url);
+	struct mem_stream url;
 
 	while (n > 0 && in->url[n - 1] == '/')
 		n--;
 	const bool has_path = n >= strlen(path) &&
 		strncmp(in->url + n - strlen(path), path, strlen(path)) == 0;
-	FILE *const to = open_memstream(&url, &size);
 
-	if (!to)
-		return NULL;
-	fprintf(to, "%.*s%s", (int)n, in->url, has_path ? "" : path);
+	mem_stream_begin(&url);
+	fprintf(url.to, "%.*s%s", (int)n, in->url, has_path ? "" : path);
 	if (in->server == INGEST_PYROSCOPE)
-		put_query(to, l, s);
-	fclose(to);
-	return url;
+		put_query(url.to, l, s);
+	return mem_stream_end(&url);
 }
 
 int ingest_post(const struct ingest *in, const struct session *s)
@@ -294,15 +290,14 @@ int ingest_post(const struct ingest *in, const struct session *s)
 
 	find_labels(l, s);
 	r.url = url = whole_url(in, l, s);
-	status = !url ? err_add("there is not enough memory") :
-		 http_file_init(&made);
+	status = http_file_init(&made);
 	if (status == 0) {
 		status = in->server == INGEST_PARCA ?
 			 post_parca(in, &r, &made, l) :
 			 post_pyroscope(in, &r, &made);
 		http_file_fini(&made);
 	}
-	free(url);
+	mem_free(url);
 	mem_free(l);
 	return status;
 }

@@ -5,8 +5,23 @@
 #include "analyzer/base/vec.h"
 #include "tests/test.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Instead of libc's: there is memory for so many streams only. */
+static int streams_left = 1000;
+
+FILE *open_memstream(char **text, size_t *size)
+{
+	FILE *(*libc)(char **, size_t *);
+
+	*(void **)&libc = dlsym(RTLD_NEXT, "open_memstream");
+	return streams_left-- > 0 ? libc(text, size) : NULL;
+}
 
 void test_map_finds_what_was_put(void)
 {
@@ -120,4 +135,46 @@ void test_err_survives_many_causes(void)
 	for (int i = 0; i < 100; i++)
 		err_add("%s", text);
 	CHECK(strlen(printed("x")) > 1000);
+}
+
+void test_mem_stream_gives_what_was_written(void)
+{
+	struct mem_stream s;
+	char *text;
+
+	mem_stream_begin(&s);
+	fprintf(s.to, "%d and %s", 12, "more");
+	text = mem_stream_end(&s);
+	CHECK_STR(text, "12 and more");
+	mem_free(text);
+	mem_stream_begin(&s);
+	text = mem_stream_end(&s);
+	CHECK_STR(text, "");
+	mem_free(text);
+}
+
+/* As for any other want of memory: a message, and the status of it. */
+void test_mem_stream_ends_the_program_where_there_is_no_memory(void)
+{
+	struct mem_stream s;
+	char said[200] = "";
+	int ends[2], status;
+	pid_t child;
+
+	REQUIRE(pipe(ends) == 0);
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		streams_left = 0;
+		dup2(ends[1], 2);
+		mem_stream_begin(&s);
+		_exit(0);
+	}
+	close(ends[1]);
+	CHECK(read(ends[0], said, sizeof(said) - 1) > 0);
+	close(ends[0]);
+	REQUIRE(waitpid(child, &status, 0) == child);
+	CHECK(WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 3);
+	CHECK(strncmp(said, "weft: out of memory", 19) == 0);
 }

@@ -12,7 +12,6 @@
 #include "analyzer/out/out_json.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 /* How a function's name is shown. Without a function: that of mixed calls, of
  * the run of a coroutine without a body, and of missing records. */
@@ -87,16 +86,13 @@ char *export_spans_text(const struct export_spans *t, uint32_t name)
 
 static char *quote(const struct export_spans *t, uint32_t name)
 {
-	char *const text = export_spans_text(t, name), *quoted = NULL;
-	size_t size = 0;
-	FILE *const to = open_memstream(&quoted, &size);
+	char *const text = export_spans_text(t, name);
+	struct mem_stream s;
 
-	if (!to)
-		abort();
-	out_json_text(to, text);
-	fclose(to);
+	mem_stream_begin(&s);
+	out_json_text(s.to, text);
 	mem_free(text);
-	return quoted;
+	return mem_stream_end(&s);
 }
 
 const char *export_spans_json(const struct export_spans *t,
@@ -263,7 +259,7 @@ void export_spans_init(struct export_spans *t,
 void export_spans_fini(struct export_spans *t)
 {
 	for (size_t i = 0; i < t->names; i++)
-		free(t->quoted[i]);
+		mem_free(t->quoted[i]);
 	mem_free(t->quoted);
 	mem_free(t->name);
 	mem_free(t->number_of);
