@@ -475,7 +475,7 @@ static enum cmd_exit open_one(struct load *load,
 }
 
 /* Add a session to the sum. Its ticks become nanoseconds there. */
-static void add_session(struct merge *sum, struct load *all,
+static enum cmd_exit add_session(struct merge *sum, struct load *all,
 			struct load *one)
 {
 	const struct session *const s = one->session;
@@ -487,7 +487,7 @@ static void add_session(struct merge *sum, struct load *all,
 	all->part.calls += one->part.calls;
 	all->part.whole_calls += one->part.whole_calls;
 	load_complete(one);
-	merge_add(sum, one->session);
+	return merge_add(sum, one->session) == 0 ? CMD_OK : CMD_UNREADABLE;
 }
 
 /* All operands are open now: a name that none of them has is a mistake. */
@@ -550,7 +550,7 @@ static enum cmd_exit open_several(struct load *load,
 		if (status == CMD_OK)
 			status = check_share(one.session, paths, i, shares);
 		if (status == CMD_OK)
-			add_session(sum, load, &one);
+			status = add_session(sum, load, &one);
 		load_close(&one);
 	}
 	mem_free(shares);

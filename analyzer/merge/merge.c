@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/merge.h"
 
+#include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/text.h"
@@ -20,6 +21,7 @@ struct merge {
 	struct map *processes, *threads; /* by hash of their names; index + 1 */
 	struct map *vms;          /* by process and ABI, number; index + 1 */
 	struct map *statistics, *edges;  /* by function; by caller, function */
+	uint64_t largest;         /* of session_largest_sum, added up */
 	bool lacks_hist;          /* a session has no lengths of calls: the sum
 	                           * would not be that of all, so it has none */
 	/* Room of the sum's arrays; see vec.h. */
@@ -638,14 +640,22 @@ static struct session *merged_of_one(const struct session *from)
 	return one;
 }
 
-void merge_add(struct merge *m, struct session *from)
+int merge_add(struct merge *m, struct session *from)
 {
-	struct session *const one = is_merged(from) ? from :
-							  merged_of_one(from);
+	const uint64_t largest = session_largest_sum(from);
+	struct session *one = from;
 
+	if (largest > SESSION_SUM_MAX - m->largest)
+		return err_add("figures, such as the time of all threads, are "
+			       "too large to be added up: they come to more "
+			       "than 2^63 ns");
+	m->largest += largest;
+	if (!is_merged(from))
+		one = merged_of_one(from);
 	join(m, one, false);
 	if (one != from)
 		session_free(one);
+	return 0;
 }
 
 /* Count the functions of each module. One without a name is called

@@ -22,14 +22,14 @@
  * are counted, but not listed. */
 struct merge;
 
-/* An empty merge; merge_end frees it. Nothing here can fail: a session that
- * exists can be merged. */
+/* An empty merge; merge_end frees it. */
 struct merge *merge_new(void);
 
 /* Add a session: a trace's, or a merged one. It stays the caller's, and nothing
  * of it is borrowed: it may be freed at once. Its functions must have their
- * names: the names of the sum are chosen among them. */
-void merge_add(struct merge *, struct session *);
+ * names: the names of the sum are chosen among them. 0, or -1 with the cause in the chain:
+ * sums of its figures and of those before do not fit; it is not added then. */
+int merge_add(struct merge *, struct session *);
 
 /* Free the merge and return the merged session, which is the caller's. The
  * result of a single session is a merged session, too. */

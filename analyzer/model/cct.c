@@ -511,6 +511,36 @@ void cct_totals(struct cct *t, uint64_t *total, uint64_t *susp)
 	}
 }
 
+static void add_most(uint64_t *sum, uint64_t more)
+{
+	if (__builtin_add_overflow(*sum, more, sum))
+		*sum = UINT64_MAX;
+}
+
+uint64_t cct_largest_sum(const struct cct *t)
+{
+	uint64_t sum[7] = { 0 }, most = 0;
+
+	for (size_t id = 1; id <= t->count; id++) {
+		const struct cct_node *const n = &t->nodes[id];
+
+		add_most(&sum[0], n->calls);
+		add_most(&sum[1], n->self);
+		add_most(&sum[2], n->suspended);
+		if (t->cpu) {
+			add_most(&sum[3], t->cpu[id].off);
+			add_most(&sum[4], t->cpu[id].unknown);
+		}
+		if (t->sampled) {
+			add_most(&sum[5], t->sampled[id].raw);
+			add_most(&sum[6], t->sampled[id].unsampled);
+		}
+	}
+	for (size_t i = 0; i < sizeof(sum) / sizeof(sum[0]); i++)
+		most = sum[i] > most ? sum[i] : most;
+	return most;
+}
+
 /* ---- paths ---- */
 
 /* A walk over the tree. last[group]: its innermost node on the path to the node

@@ -217,6 +217,10 @@ void cct_graft(struct cct *, node_id to, const struct cct *other,
  * caller's, of cct_count + 1 elements. */
 void cct_totals(struct cct *, uint64_t *total, uint64_t *susp);
 
+/* The largest sum of a figure, such as calls or self, over all nodes: no table
+ * has more in a row. UINT64_MAX: or more. */
+uint64_t cct_largest_sum(const struct cct *);
+
 /* Of a net tree: each node's raw total, and the variance of its net one. The
  * arrays are as above. */
 void cct_net_totals(const struct cct *, uint64_t *raw, double *variance);

@@ -67,6 +67,16 @@ uint64_t session_ns(const struct session *s, ticks t)
 			  hz);
 }
 
+/* A clock slower than 1 ns makes more ns of its ticks. */
+uint64_t session_largest_sum(const struct session *s)
+{
+	const uint64_t sum = cct_largest_sum(s->cct);
+	const double ns = (double)sum / (double)s->tick_hz * (double)NS_PER_S;
+
+	return ns < (double)sum ? sum :
+	       ns < (double)SESSION_SUM_MAX ? (uint64_t)ns : UINT64_MAX;
+}
+
 uint64_t session_mono(const struct session *s, ticks t)
 {
 	return t >= s->base_tick ?

@@ -267,6 +267,11 @@ uint64_t session_duration(const struct session *);
 /* The VM's index + 1; 0: not known. */
 uint32_t session_body_vm(const struct session *, uint32_t flags);
 
+/* The largest sum of a figure over its tree, be it in ticks or in ns. Beyond
+ * SESSION_SUM_MAX, which leaves room for a sum of two, nothing is shown. */
+#define SESSION_SUM_MAX (UINT64_MAX / 2)
+uint64_t session_largest_sum(const struct session *);
+
 /* Add the counts of chunks, records and calls of a session, or of a part of
  * this one. */
 void session_add_sums(struct session *to, const struct session *from);

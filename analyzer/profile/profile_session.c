@@ -1,7 +1,7 @@
 /* profile_session.c - makes a session of rows. Ids in a row must be those of
  * rows that came before, and nothing may come twice. Numbers may be anything
- * but must do no harm: what is used as an index, divisor or size is checked,
- * and figures are shown as they are.
+ * but must do no harm: what is used as an index, divisor or size is checked, no
+ * sum of the tree's figures may wrap, and all others are shown as they are.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/profile/profile_session.h"
 
@@ -280,7 +280,8 @@ static int add_node(struct profile_session *p, const void *row)
 		return damaged("a node's flags");
 	if (n.parent >= wanted || (n.parent == 0) != (n.func == 0) ||
 	    n.func > func_count(p->s->funcs) ||
-	    (n.parent == 0 && n.thread >= p->s->thread_count))
+	    (n.parent == 0 && n.thread >= p->s->thread_count) ||
+	    n.min > n.max)
 		return damaged("a node of the tree");
 	n.parent = n.parent == 0 ? 0 : (node_id)(wanted - n.parent);
 	id = n.parent == 0 ? cct_root(t, n.thread) :
@@ -457,6 +458,8 @@ struct session *profile_session_end(struct profile_session *p, int status)
 
 	if (status == 0 && !p->has_head)
 		status = damaged("it has no head");
+	if (status == 0 && session_largest_sum(s) > SESSION_SUM_MAX)
+		status = damaged("its figures are too large");
 	if (status != 0) {
 		session_free(s);
 		s = NULL;

@@ -88,7 +88,7 @@ static struct session *random_session(void)
 		cct_collect_cpu(s->cct);
 	for (uint64_t i = below(60); i > 0; i--) {
 		const node_id next = sessions_calls(s, at, random_func(s),
-			1 + below(9), below(UINT64_C(1) << below(50)));
+			1 + below(9), below(UINT64_C(1) << below(30)));
 
 		if (below(5) == 0)
 			cct_get(s->cct, next)->suspended += below(1000);
@@ -118,7 +118,7 @@ void test_merge_keeps_lengths_of_any_size(void)
 	cct_time(s->cct, cct_child(s->cct, cct_root(s->cct, 0),
 				   sessions_func(s, 1, 16, "f"), 0),
 		 UINT64_MAX);
-	merge_add(m, s);
+	CHECK_EQ(merge_add(m, s), 0);
 	all = merge_end(m);
 	CHECK(cct_hist_counts(all->cct, 2, counts));
 	for (size_t i = 0; i < HIST_STEPS; i++)
@@ -149,12 +149,95 @@ void test_merge_refuses_too_many_lengths(void)
 	err_clear();
 }
 
+/* Is a profile of this node, below a root of no time, read? */
+static bool is_read(const struct cct_node *node, const struct profile_cpu *cpu,
+		    const struct profile_sampled *sampled)
+{
+	struct profile_session *const p = profile_session_new();
+	const struct session head = { .tick_hz = 1000000000 };
+	const struct process process = { .path = "" };
+	const struct thread thread = { .process = 0 };
+	const struct profile_collected collected = { .cpu = 1 };
+	const struct net net = { .period = 1, .is_net = NET_SAMPLED };
+	const struct func func = { .kind = FUNC_MARK, .name = "f", .file = "",
+				   .source = "f", .hint = "" };
+	const struct cct_node root = { .thread = 0 };
+	int status = profile_session_add(p, PROFILE_HEAD, &head, 1);
+	struct session *s;
+
+	status |= profile_session_add(p, PROFILE_FUNC, &func, 1);
+	status |= profile_session_add(p, PROFILE_PROCESS, &process, 1);
+	status |= profile_session_add(p, PROFILE_THREAD, &thread, 1);
+	status |= profile_session_add(p, PROFILE_NODE, &root, 1);
+	CHECK_EQ(status, 0);
+	status |= profile_session_add(p, PROFILE_NODE, node, 1);
+	status |= profile_session_add(p, PROFILE_COLLECTED, &collected, 1);
+	status |= profile_session_add(p, PROFILE_NET, &net, 1);
+	status |= profile_session_add(p, PROFILE_CPU, cpu, 1);
+	status |= profile_session_add(p, PROFILE_SAMPLED, sampled, 1);
+	s = profile_session_end(p, status);
+	session_free(s);
+	err_clear();
+	return s;
+}
+
+/* Whatever is added up, no table may say more than there is. */
+void test_merge_refuses_profiles_whose_figures_wrap(void)
+{
+	const uint64_t large = UINT64_MAX - 5;
+	const struct profile_cpu cpu = { .back = 2 };
+	const struct profile_sampled sampled = { .back = 2 };
+	const struct cct_node plain = { .parent = 1, .func = 2, .calls = 1 };
+	struct cct_node n = plain;
+
+	CHECK(is_read(&n, &cpu, &sampled));
+	n.self = large;
+	CHECK(!is_read(&n, &cpu, &sampled));
+	n = plain;
+	n.calls = large;
+	CHECK(!is_read(&n, &cpu, &sampled));
+	n = plain;
+	n.suspended = large;
+	CHECK(!is_read(&n, &cpu, &sampled));
+	n = plain;
+	n.flags = CCT_TIMED;
+	n.min = 7;
+	n.max = 6;
+	CHECK(!is_read(&n, &cpu, &sampled));
+	n.max = 7;
+	CHECK(is_read(&n, &cpu, &sampled));
+	CHECK(!is_read(&plain, &(struct profile_cpu){ 2, large, 0 }, &sampled));
+	CHECK(!is_read(&plain, &(struct profile_cpu){ 2, 0, large }, &sampled));
+	CHECK(!is_read(&plain, &cpu, &(struct profile_sampled){
+		.back = 2, .raw = large }));
+	CHECK(!is_read(&plain, &cpu, &(struct profile_sampled){
+		.back = 2, .unsampled = large }));
+}
+
+/* Each may be shown, but their sum would wrap. */
+void test_merge_refuses_sums_that_wrap(void)
+{
+	struct session *const s = sessions_new(1000000000, "main");
+	struct merge *const m = merge_new();
+	struct session *all;
+
+	sessions_calls(s, cct_root(s->cct, 0), sessions_func(s, 1, 16, "f"), 1,
+		       UINT64_C(3) << 61);
+	CHECK_EQ(merge_add(m, s), 0);
+	CHECK_EQ(merge_add(m, s), -1);
+	err_clear();
+	all = merge_end(m);
+	CHECK_EQ(all->calls, s->calls);
+	session_free(all);
+	session_free(s);
+}
+
 static struct session *sum_of(struct session **list, size_t n)
 {
 	struct merge *const c = merge_new();
 
 	for (size_t i = 0; i < n; i++)
-		merge_add(c, list[i]);
+		CHECK_EQ(merge_add(c, list[i]), 0);
 	return merge_end(c);
 }
 
