@@ -5,6 +5,7 @@
 
 #include "analyzer/args/operands.h"
 #include "analyzer/base/err.h"
+#include "analyzer/base/map.h"
 #include "analyzer/correct/correct.h"
 #include "analyzer/load/progress.h"
 #include "analyzer/merge/merge.h"
@@ -99,15 +100,46 @@ void load_watch(const struct replay_sink *sink, void *ctx)
 struct target {
 	struct replay *replay;
 	struct lanes *lanes;
+	struct map *seen;            /* of the load; NULL: nobody asks */
+	bool is_again;               /* it says which chunks are read */
+	ticks span;                  /* of all chunks so far */
+	uint64_t too_long;           /* chunks */
 	struct progress progress;
 };
 
-/* Counts for the progress, then replays. */
+/* Is the chunk one that is to be read? A trace that is read again may have
+ * grown: what it has now, and had not then, would have threads and functions
+ * that no table has. Two chunks with the same keys, by chance, do no harm. */
+static bool is_wanted(const struct target *t, const struct chunk_header *h)
+{
+	const uint32_t n = (uint32_t)h->total_words;
+	uint32_t *words;
+
+	if (!t->seen)
+		return true;
+	words = map_put(t->seen, h->recording ^ h->number << 2 ^ h->level,
+			(uint64_t)h->process << 32 | h->thread);
+	if (!t->is_again)
+		*words = n;
+	return *words == n;
+}
+
+/* Counts for the progress, then replays. Sums of all times fit 64 bits: a chunk
+ * of so many years is damaged. */
 static int take_chunk(void *ctx, const struct chunk *chunk)
 {
 	struct target *const t = ctx;
+	const struct chunk_header *const h = &chunk->header;
+	const ticks span = h->tick_end - h->tick_begin;
 
-	progress_add(&t->progress, chunk->header.records);
+	progress_add(&t->progress, h->records);
+	if (!is_wanted(t, h))
+		return 0;
+	if (span > SESSION_SUM_MAX - t->span) {
+		t->too_long++;
+		return 0;
+	}
+	t->span += span;
 	return t->lanes ? lanes_chunk(t->lanes, chunk) :
 			  replay_chunk(t->replay, chunk);
 }
@@ -118,6 +150,7 @@ static int read_into(struct target *t, const char *path, struct in_summary *in)
 
 	progress_begin(&t->progress, in);
 	status = in_read(path, take_chunk, t, in);
+	in->bad += t->too_long;
 	progress_end(&t->progress);
 	return status;
 }
@@ -127,32 +160,29 @@ static int read_into(struct target *t, const char *path, struct in_summary *in)
 static const struct replay_collect only_events = { .only_events = true };
 
 /* Tell the sink what is in the trace: its events have an order. */
-static int read_events(const char *path, struct session *session,
+static int read_events(struct target *t, const char *path,
 		       const struct replay_collect *want,
-		       const struct replay_sink *sink, void *ctx,
 		       struct in_summary *in)
 {
-	struct target t = { .replay = replay_new(session, sink, ctx) };
 	int status;
 
-	replay_want(t.replay, want);
-	status = read_into(&t, path, in);
+	replay_want(t->replay, want);
+	status = read_into(t, path, in);
 	if (status == 0)
-		replay_finish(t.replay);
-	replay_free(t.replay);
+		replay_finish(t->replay);
+	replay_free(t->replay);
 	return status;
 }
 
 /* Replay the trace into a new session with that many workers. NULL with *again
  * set: it must be one worker; NULL with the cause in the chain: it cannot be
  * read. */
-static struct session *read_sums(const char *path, unsigned jobs,
-				 const struct replay_collect *want,
-				 struct in_summary *in, bool *again)
+static struct session *read_sums(struct load *load, unsigned jobs, bool *again)
 {
 	struct session *session = session_new(arg_max_nodes);
-	struct target t = { .lanes = lanes_new(session, want, jobs) };
-	const int status = read_into(&t, path, in);
+	struct target t = { .lanes = lanes_new(session, &load->want, jobs),
+			    .seen = load->seen };
+	const int status = read_into(&t, load->path, &load->in);
 
 	if (status == 0)
 		lanes_finish(t.lanes);
@@ -178,20 +208,20 @@ static unsigned jobs(void)
 /* Replay the trace into the load's session. */
 static int read_trace(struct load *load)
 {
+	struct target t = { .seen = load->seen = map_new() };
 	bool again;
 
 	if (load->is_watched) {
 		load->session = session_new(arg_max_nodes);
-		return read_events(load->path, load->session, &load->want,
-				   watch, watch_ctx, &load->in);
+		t.replay = replay_new(load->session, watch, watch_ctx);
+		return read_events(&t, load->path, &load->want, &load->in);
 	}
-	load->session = read_sums(load->path, jobs(), &load->want, &load->in,
-				  &again);
+	load->session = read_sums(load, jobs(), &again);
 	if (!again)
 		return load->session ? 0 : -1;
 	err_clear();
-	load->session = read_sums(load->path, 1, &load->want, &load->in,
-				  &again);
+	map_clear(load->seen);
+	load->session = read_sums(load, 1, &again);
 	return load->session ? 0 : -1;
 }
 
@@ -369,9 +399,9 @@ static int scan_marks(const char *path, struct filter_marks *marks)
 {
 	static const struct replay_sink sink = { .mark = see_mark };
 	struct mark_scan scan = { session_new(1), marks };
+	struct target t = { .replay = replay_new(scan.session, &sink, &scan) };
 	struct in_summary in;
-	const int status = read_events(path, scan.session, &only_events, &sink,
-				       &scan, &in);
+	const int status = read_events(&t, path, &only_events, &in);
 
 	session_free(scan.session);
 	return status;
@@ -615,6 +645,7 @@ enum cmd_exit load_need_trace(const struct load *load, const char *what)
 
 int load_again(struct load *load, const struct replay_sink *sink, void *ctx)
 {
+	struct target t = { .seen = load->seen, .is_again = true };
 	struct session *again;
 	struct in_summary in;
 	int status;
@@ -622,11 +653,13 @@ int load_again(struct load *load, const struct replay_sink *sink, void *ctx)
 	if (load_need_trace(load, "single records") != CMD_OK)
 		return -1;
 	again = session_new(arg_max_nodes);
+	t.replay = replay_new(again, sink, ctx);
+	replay_number_as(t.replay, load->session);
 	/* The functions are the same ones, and have their names already. */
 	func_table_free(again->funcs);
 	again->funcs = load->session->funcs;
 	cct_set_deeper(again->cct, func_special(again->funcs, "(deeper)"));
-	status = read_events(load->path, again, &only_events, sink, ctx, &in);
+	status = read_events(&t, load->path, &only_events, &in);
 	again->funcs = NULL;
 	session_free(again);
 	return status;
@@ -636,4 +669,5 @@ void load_close(struct load *load)
 {
 	arena_free(load->names);
 	session_free(load->session);
+	map_free(load->seen);
 }

@@ -44,6 +44,7 @@ struct load {
 	                              * filters' range and coroutine */
 	struct in_summary in;
 	struct arena *names;
+	struct map *seen;            /* private: the chunks that were read */
 };
 
 /* Read and replay the trace that is the only operand, name its functions and
@@ -71,9 +72,9 @@ void load_watch(const struct replay_sink *, void *ctx);
 void load_close(struct load *);
 
 /* Read the trace once more, with the names of the first time, and call the sink
- * for all of its records, whatever the filters are. Function ids are those of
- * the first session; indices of threads and processes are, too, but a trace
- * that grows may have more of them now. 0, or -1 with the cause in the
+ * for all records that were read then, whatever the filters are: what a trace
+ * that grows has got since is left out. Function ids, and indices of threads
+ * and processes, are those of the first session. 0, or -1 with the cause in the
  * chain. */
 int load_again(struct load *, const struct replay_sink *, void *ctx);
 

@@ -51,6 +51,26 @@ uint32_t replay_identities_thread(struct replay *r,
 	return *id - 1;
 }
 
+void replay_number_as(struct replay *r, const struct session *other)
+{
+	for (size_t i = 0; i < other->process_count; i++) {
+		const struct process *const p = &other->processes[i];
+
+		find_process(r, &(struct chunk_header){
+			.recording = p->recording, .process = p->serial,
+			.pid = p->pid, .process_start = p->start });
+	}
+	for (size_t i = 0; i < other->thread_count; i++) {
+		const struct thread *const t = &other->threads[i];
+		const struct process *const p = &other->processes[t->process];
+
+		replay_identities_thread(r, &(struct chunk_header){
+			.recording = p->recording, .process = p->serial,
+			.thread = t->serial, .tid = t->tid,
+			.tick_begin = t->first });
+	}
+}
+
 uint32_t replay_identities_coroutine(struct replay *r, uint32_t process,
 			      uint64_t serial)
 {

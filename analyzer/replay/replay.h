@@ -206,6 +206,11 @@ struct replay_collect {
 /* To be called before the first chunk. */
 void replay_want(struct replay *, const struct replay_collect *);
 
+/* Processes and threads that another session of this trace has get the numbers
+ * that they have there, whatever the order of the chunks is now. To be called
+ * before the first chunk; the session is borrowed during the call. */
+void replay_number_as(struct replay *, const struct session *);
+
 /* From now on no chunk waits for handlers that interrupted it: the caller gives
  * those first, where he can. A chunk's events come before replay_chunk
  * returns. */

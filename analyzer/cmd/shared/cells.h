@@ -10,8 +10,7 @@
  * name; the function's file and line come last. f may be NULL. */
 void cells_print_frame(const char *mark, const char *name, const char *note,
 		       const struct func *f);
-/* The tid and pid of an index; 0 beyond the session's: a trace that grows may
- * show more when it is read again. */
+/* The tid and pid of an index; 0 beyond the session's. */
 uint32_t cells_tid(const struct session *, uint32_t thread);
 uint32_t cells_pid(const struct session *, uint32_t process);
 /* Ticks since the first record of the session; 0 before it. */
