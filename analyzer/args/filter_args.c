@@ -285,18 +285,15 @@ static int cut_at_marks(struct filter_marks *m, struct replay_collect *want)
 static int cut_at_times(const struct session *clock,
 			struct replay_collect *want)
 {
-	uint64_t from = 0, to = 0;
+	ticks from = 0, to = 0;
 
 	if ((args[FILTER_FROM] &&
-	     time_argument_moment(clock, args[FILTER_FROM], "from",
-				  &from) != 0) ||
+	     time_argument_edge(clock, args[FILTER_FROM], "from",
+				&from) != 0) ||
 	    (args[FILTER_TO] &&
-	     time_argument_moment(clock, args[FILTER_TO], "to", &to) != 0))
+	     time_argument_edge(clock, args[FILTER_TO], "to", &to) != 0))
 		return -1;
-	if (args[FILTER_FROM])
-		cut(want, time_argument_tick(clock, from), 0);
-	if (args[FILTER_TO])
-		cut(want, 0, time_argument_tick(clock, to));
+	cut(want, from, to);
 	return 0;
 }
 

@@ -142,3 +142,18 @@ int time_argument_moment_tick(const struct session *s, const char *text,
 		*tick = date_tick(s, d.whole, *tick);
 	return 0;
 }
+
+int time_argument_edge(const struct session *s, const char *text,
+		       const char *option, ticks *tick)
+{
+	const struct decimal d = read_decimal(text);
+	uint64_t ns;
+
+	if (time_argument_moment(s, text, option, &ns) != 0)
+		return -1;
+	*tick = ns == 0 ? session_first_tick(s) :
+			  time_argument_tick(s, ns - 1) + 1;
+	if (is_date(&d) && ns > 0)
+		*tick = date_tick(s, d.whole - 1, *tick) + 1;
+	return 0;
+}

@@ -30,6 +30,11 @@ int time_argument_moment(const struct session *, const char *text,
 int time_argument_moment_tick(const struct session *, const char *text,
 			      const char *option, uint64_t *ns, ticks *tick);
 
+/* The first tick that is printed as that moment, or as a later one: an end of a
+ * half-open range. 0, or -1 as above. */
+int time_argument_edge(const struct session *, const char *text,
+		       const char *option, ticks *tick);
+
 /* The last tick that is printed as so many ns since the start, or fewer. The
  * result is a tick of the session's clock, not a distance from its first
  * tick. */

@@ -1,6 +1,7 @@
 /* test_opt.c - options as rows. links: analyzer
  * SPDX-License-Identifier: MIT */
 #include "analyzer/args/opt.h"
+#include "analyzer/args/time_argument.h"
 #include "analyzer/base/err.h"
 #include "tests/test.h"
 
@@ -149,4 +150,39 @@ void test_opt_joins_what_a_list_is_given(void)
 	list = NULL;
 	CHECK_EQ(parse("word --list a --list b:c --list=d"), 0);
 	CHECK_STR(list, "a:b:c:d");
+}
+
+/* A range begins with the first tick that is printed as the time that is given,
+ * and ends before it, whatever the clock: what weft dump prints is in. */
+void test_opt_a_time_that_was_printed_is_in_the_range(void)
+{
+	static const uint64_t rates[] = { 2999999487, 1000000000, 3700000001,
+					  24000000, 999999937 };
+	struct thread thread = { .first = 7000000019 };
+
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		const struct session s = {
+			.tick_hz = rates[i], .base_tick = 5000000123,
+			.base_mono = 777, .base_real = 1700000000000000001,
+			.threads = &thread, .thread_count = 1 };
+
+		for (ticks t = thread.first + 1; t < thread.first + 300; t++) {
+			char date[40], span[40];
+			ticks at = 0;
+
+			snprintf(date, sizeof(date), "%llu",
+				 (unsigned long long)session_real(&s, t));
+			CHECK_EQ(time_argument_edge(&s, date, "from", &at), 0);
+			CHECK(at <= t && session_real(&s, at) ==
+					 session_real(&s, t));
+			CHECK(at == thread.first || session_real(&s, at - 1) <
+						    session_real(&s, t));
+			snprintf(span, sizeof(span), "%lluns",
+				 (unsigned long long)session_ns(&s,
+							t - thread.first));
+			CHECK_EQ(time_argument_edge(&s, span, "from", &at), 0);
+			CHECK(at <= t && session_ns(&s, at - thread.first) ==
+					 session_ns(&s, t - thread.first));
+		}
+	}
 }
