@@ -11,9 +11,13 @@
 #include "analyzer/load/load_profile.h"
 #include "analyzer/out/export/export.h"
 #include "analyzer/out/out_file.h"
+#include "analyzer/out/out_number.h"
 
 #include <string.h>
 #include <unistd.h>
+
+/* So many bytes are said before they are written. */
+enum { LARGE = 1000000000 };
 
 /* The options. arg_format: an index of formats. */
 static const char *arg_output = "-";
@@ -30,8 +34,8 @@ enum source { TREE, MOMENTS, STACKS, TRACKS };
 #define FORMATS(X) \
 	X("pprof", .write = load_profile_write, .is_binary = true, \
 	  .hist = true) \
-	X("collapsed", .put = export_collapsed_write) \
-	X("folded", .put = export_collapsed_write) \
+	X("collapsed", .put = export_collapsed_write, .is_repeating = true) \
+	X("folded", .put = export_collapsed_write, .is_repeating = true) \
 	X("speedscope", .put = export_speedscope_write) \
 	X("callgrind", .put = export_callgrind_write) \
 	X("cpuprofile", .put = export_cpuprofile_write) \
@@ -62,6 +66,7 @@ static const struct format {
 	enum source source;
 	bool is_binary;          /* a terminal would take bytes for commands */
 	bool hist;               /* needs histograms */
+	bool is_repeating;       /* each stack has all of its frames */
 } formats[] = { FORMATS(FORMAT_ROW) };
 
 /* Sentences of the load; they live as long as the arena. */
@@ -132,6 +137,19 @@ static int write_in_time(const struct format *f, struct load *load,
 	return write_from(f, load, &from);
 }
 
+/* Deep recursion makes a file of all frames of all stacks large. */
+static void say_large(const struct session *s)
+{
+	const uint64_t bytes = export_collapsed_bytes(s);
+	char text[OUT_NUMBER];
+
+	if (bytes >= LARGE)
+		fprintf(stderr, "# note: about %s are written, as each stack "
+			"has all its frames (--under and --thread choose a "
+			"part; pprof and speedscope are smaller)\n",
+			out_number_bytes(text, bytes));
+}
+
 /* Write the file, from the tree, from another reading of the trace, or from
  * what was collected with the tree. */
 static int write_file(const struct format *f, struct load *load,
@@ -139,6 +157,8 @@ static int write_file(const struct format *f, struct load *load,
 {
 	struct export_from from = { .session = load->session };
 
+	if (f->is_repeating)
+		say_large(load->session);
 	if (f->write)
 		return f->write(load, arg_output);
 	return f->source == TREE ? write_from(f, load, &from) :

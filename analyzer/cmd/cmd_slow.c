@@ -488,7 +488,8 @@ static int prepare(struct reading *r)
 	if (arg_depth == SIZE_MAX)
 		arg_depth = 30;
 	else if (r->table.csv)
-		return err_add("--csv has whole stacks; leave out --depth");
+		return err_add("--csv has 256 frames of a stack; leave out "
+			       "--depth");
 	return reading_take_function(r, "");
 }
 
@@ -523,7 +524,8 @@ const struct cmd cmd_slow = {
 	"unwound, died with its coroutine, cut where records are missing,\n"
 	"open at the end. is_partial is 1 if a part of it was not recorded:\n"
 	"its self and suspended times are then lower bounds. stack lists the\n"
-	"function names, outermost first, separated by ;. --callees adds the\n"
+	"function names, outermost first, separated by ;, of a stack of more\n"
+	"than 256 frames the innermost. --callees adds the\n"
 	"path of the most expensive callees in the same form: callees (names)\n"
 	"and callees_ns (their totals, or the times that --sort names).",
 	.opts = opts,

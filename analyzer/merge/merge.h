@@ -27,8 +27,9 @@ struct merge *merge_new(void);
 
 /* Add a session: a trace's, or a merged one. It stays the caller's, and nothing
  * of it is borrowed: it may be freed at once. Its functions must have their
- * names: the names of the sum are chosen among them. 0, or -1 with the cause in the chain:
- * sums of its figures and of those before do not fit; it is not added then. */
+ * names: the names of the sum are chosen among them. 0; or -1 with the cause in
+ * the chain, and it is not added: sums of its figures and of those before would
+ * not fit. */
 int merge_add(struct merge *, struct session *);
 
 /* Free the merge and return the merged session, which is the caller's. The

@@ -4,7 +4,7 @@
 #include "analyzer/model/cct.h"
 #include "analyzer/model/cct_private.h"
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <assert.h>
 #include <string.h>
@@ -32,7 +32,7 @@ void cct_free(struct cct *t)
 	mem_free_all(t->cpu, t->counted, t->sampled, t->sample);
 	map_free(t->folded_paths);
 	map_free(t->root_of);
-	mem_free_all(t->nodes, t->slots, t);
+	mem_free_all(t->nodes, t->slots, t->folds_at, t);
 }
 
 struct cct_node *cct_get(struct cct *t, node_id id)
@@ -161,9 +161,16 @@ static node_id deeper_at(struct cct *t, node_id at)
 {
 	node_id id;
 
-	while (!is_deeper(t, at) && !(t->nodes[at].flags & CCT_BODY) &&
-	       t->nodes[t->nodes[at].parent].parent)
-		at = t->nodes[at].parent;
+	/* Once for each node: the way up may be long. */
+	vec_need(&t->folds_at, &t->fold_room, t->count + 1);
+	while (t->folds < t->count) {
+		const struct cct_node *const n = &t->nodes[++t->folds];
+
+		t->folds_at[t->folds] = is_deeper(t, (node_id)t->folds) ||
+			(n->flags & CCT_BODY) || !t->nodes[n->parent].parent ?
+			(node_id)t->folds : t->folds_at[n->parent];
+	}
+	at = t->folds_at[at];
 	if (is_deeper(t, at))
 		return at;
 	id = cct_find(t, at, t->deeper, CCT_OMITTED);

@@ -22,6 +22,9 @@ struct cct {
 	node_id first_root, last_root;
 	struct map *root_of;     /* thread to its root */
 	struct map *folded_paths; /* (parent, func) of those counted */
+	node_id *folds_at;       /* by node: whose child its "(deeper)" is, or
+	                          * that itself */
+	size_t folds, fold_room; /* so many nodes have it, from 1 on */
 	struct hist *hist;       /* by node; NULL: not collected */
 	struct cct_cpu *cpu;     /* by node; NULL: not collected */
 	struct cct_counted *counted; /* by node; NULL: there are none */

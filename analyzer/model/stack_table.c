@@ -42,7 +42,8 @@ stack_id stack_table_push(struct stack_table *t, stack_id below, func_id func,
 		return *id;
 	*id = (stack_id)t->count;
 	*vec_add(&t->frames, &t->room, &t->count) =
-		(struct stack_frame){ below, func, flags };
+		(struct stack_frame){ below, func, flags,
+				      t->frames[below].depth + 1 };
 	return *id;
 }
 
@@ -55,11 +56,7 @@ const struct stack_frame *stack_table_get(const struct stack_table *t,
 
 size_t stack_table_depth(const struct stack_table *t, stack_id id)
 {
-	size_t depth = 0;
-
-	for (; id != 0; id = t->frames[id].below)
-		depth++;
-	return depth;
+	return t->frames[id].depth;
 }
 
 /* A frame that stands for others has their number where a function's id is
@@ -82,20 +79,22 @@ char *stack_table_text(const struct stack_table *t, struct func_table *funcs,
 		       stack_id id, const char *between)
 {
 	const size_t n = stack_table_depth(t, id);
-	stack_id *const ids = mem_alloc((n + 1) * sizeof(*ids));
+	const size_t first = n > STACK_TEXT_FRAMES ? n - STACK_TEXT_FRAMES : 0;
+	stack_id ids[STACK_TEXT_FRAMES];
 	char *text = mem_copy(""), frame[48];
 	size_t used = 0, room = 1;
 
-	for (size_t i = n; i-- > 0; id = stack_table_get(t, id)->below)
-		ids[i] = id;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = n; i-- > first; id = stack_table_get(t, id)->below)
+		ids[i - first] = id;
+	for (size_t i = first; i < n; i++) {
 		const char *const name = stack_frame_name(funcs,
-			stack_table_get(t, ids[i]), frame);
+			stack_table_get(t, ids[i - first]), frame);
 
-		vec_need(&text, &room, used + strlen(name) + 8);
+		vec_need(&text, &room, used + strlen(name) + 48);
+		if (i == first && i > 0)
+			used = (size_t)sprintf(text, "[%zu frames]", first);
 		used += (size_t)snprintf(text + used, room - used, "%s%s",
 					 i > 0 ? between : "", name);
 	}
-	mem_free(ids);
 	return text;
 }

@@ -18,6 +18,7 @@ struct stack_frame {
 	stack_id below;
 	func_id func;
 	uint32_t flags;
+	uint32_t depth;     /* the number of frames, this one included */
 };
 
 struct stack_table;
@@ -38,8 +39,10 @@ size_t stack_table_depth(const struct stack_table *, stack_id);
  * Written to room, or borrowed from the functions; untrusted. */
 const char *stack_frame_name(struct func_table *, const struct stack_frame *,
 			     char room[48]);
+/* So many frames of a stack are in its text; of a deeper one the innermost. */
+enum { STACK_TEXT_FRAMES = 256 };
 /* The stack's names in one line, outermost first, with `between` between them:
- * "a;b;c". `between` has at most 7 bytes. The names are untrusted and whole.
- * The caller frees the text with mem_free. */
+ * "a;b;c", or "[3 frames];d;e". `between` has at most 7 bytes. The names are
+ * untrusted and whole. The caller frees the text with mem_free. */
 char *stack_table_text(const struct stack_table *, struct func_table *,
 		       stack_id, const char *between);

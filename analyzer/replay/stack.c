@@ -540,3 +540,12 @@ stack_id stream_stack(const struct stream *st, size_t from, size_t to,
 		id = push_frame(st, i, &k, t, id);
 	return id;
 }
+
+void stream_stacks(const struct stream *st, size_t from, size_t to,
+		   struct stack_table *t, stack_id *stack)
+{
+	size_t k = 0;
+
+	for (size_t i = from; i < to; i++)
+		stack[i + 1] = push_frame(st, i, &k, t, stack[i]);
+}

@@ -1,6 +1,7 @@
 /* test_slow.c - single calls: their times over suspensions and threads in
  * either order, their stacks, which are kept.
  * SPDX-License-Identifier: MIT */
+#include "analyzer/base/mem.h"
 #include "analyzer/watch/slow/slow.h"
 #include "tests/unit/told.h"
 
@@ -227,4 +228,27 @@ void test_slow_joins_no_call_with_itself(void)
 	CHECK_STR(end(), "~other T2 in 8 10 6 1 2 returned partial\n"
 			 "~body T2 in 9 7 4 1 5 returned partial\n"
 			 "2 ended, 0 open, 0 unknown\n");
+}
+
+/* Of a stack that is deeper than its text. */
+void test_slow_the_text_of_a_deep_stack_is_short(void)
+{
+	struct func_table *const funcs = func_table_new();
+	struct stack_table *const t = stack_table_new();
+	const func_id f = func_special(funcs, "f");
+	stack_id id = stack_table_push(t, 0, func_special(funcs, "main"), 0);
+	char *text, *at;
+	size_t n = 0;
+
+	for (int i = 0; i < 300; i++)
+		id = stack_table_push(t, id, f, 0);
+	CHECK_EQ(stack_table_depth(t, id), 301);
+	text = stack_table_text(t, funcs, id, ";");
+	CHECK(strncmp(text, "[45 frames];f;f", 15) == 0);
+	for (at = text; (at = strchr(at, ';')); at++)
+		n++;
+	CHECK_EQ(n, 256);
+	mem_free(text);
+	stack_table_free(t);
+	func_table_free(funcs);
 }

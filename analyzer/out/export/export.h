@@ -38,6 +38,8 @@ typedef int (*export_fn)(FILE *, const struct export_from *);
  * several lines, which tools add up. Of stacks deeper than 1024 frames, the
  * innermost ones are kept. */
 int export_collapsed_write(FILE *, const struct export_from *);
+/* How many bytes that writes, about. */
+uint64_t export_collapsed_bytes(const struct session *);
 
 /* For speedscope (https://www.speedscope.app/file-format-schema.json): an
  * "evented" profile for each thread with calls. Each stack occurs once, as wide

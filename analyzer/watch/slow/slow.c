@@ -10,15 +10,21 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow/slow.h"
 #include "analyzer/watch/slow/slow_pieces.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
 #include <assert.h>
 
 /* A stream. Slots by depth: of calls that were not entered on the stack as it
- * is, since it was suspended or adopted; func 0: none. */
+ * is, since it was suspended or adopted; func 0: none. Stacks by number of
+ * frames, from stack[0] on, which stands below the first frame: where recursion
+ * is deep, each call that returns is slower than all before, and its stack is
+ * wanted. */
 struct lane {
 	struct slot *slots;
 	size_t room;
+	stack_id *stack;
+	size_t known, stack_room; /* stack[0] to stack[known] are right */
 };
 
 /* A suspend that waits for its resume, or the other way round. */
@@ -65,7 +71,7 @@ void slow_free(struct slow *s)
 		return;
 	for (size_t i = 0; i < s->lane_room; i++) {
 		if (s->lanes[i])
-			mem_free(s->lanes[i]->slots);
+			mem_free_all(s->lanes[i]->slots, s->lanes[i]->stack);
 		mem_free(s->lanes[i]);
 	}
 	for (size_t i = 0; i < s->wait_room; i++)
@@ -140,14 +146,29 @@ static void close_slot(struct slow_call *call, const struct slot *slot,
 	call->stack = 0;
 }
 
+/* Frames from this one on are others now. */
+static void change(struct lane *l, size_t frame)
+{
+	l->known = frame < l->known ? frame : l->known;
+}
+
 /* The stack below frame `base`; [open before start] below that where a window's
- * base is not known. */
+ * base is not known. A frame that stands for others stays and becomes less, so
+ * nothing is remembered from it on. */
 static stack_id under(struct slow *s, const struct stream *st, size_t base)
 {
+	struct lane *const l = lane(s, st);
 	const stack_id id = stream_window(st) == 0 ? 0 :
 			    stack_table_push(s->stacks, 0, 0, STACK_BEFORE);
 
-	return stream_stack(st, 0, base, s->stacks, id);
+	vec_need_zeroed(&l->stack, &l->stack_room, base + 1);
+	if (l->stack[0] != id)
+		l->known = 0;
+	l->stack[0] = id;
+	stream_stacks(st, l->known, base, s->stacks, l->stack);
+	while (l->known < base && stream_frame(st, l->known).omitted == 0)
+		l->known++;
+	return l->stack[base];
 }
 
 /* ---- waiting for the other end of a suspension ---- */
@@ -234,7 +255,8 @@ static uint32_t *align(const struct stack_table *t, stack_id before,
 }
 
 /* The outermost frames of a stack. */
-static stack_id prefix(const struct stack_table *t, stack_id id, size_t frames)
+static stack_id outermost(const struct stack_table *t, stack_id id,
+			  size_t frames)
 {
 	for (size_t n = stack_table_depth(t, id); n > frames; n--)
 		id = stack_table_get(t, id)->below;
@@ -245,13 +267,16 @@ static stack_id prefix(const struct stack_table *t, stack_id id, size_t frames)
 static void end_held(struct slow *s, const struct wait *w, struct slot *slot,
 		     size_t at, enum slow_end end)
 {
-	const stack_id own = prefix(s->stacks, w->own, at + 1);
 	struct slow_call call;
+	stack_id own;
 
 	if (!slot->is_known) {
 		s->list.found.unknown++;
 		return;
 	}
+	own = slot->piece != 0 ? outermost(s->stacks, w->own, at + 1) :
+	      stack_table_push(s->stacks, 0, slot->func,
+			       at == 0 && w->coroutine ? STACK_BODY : 0);
 	/* Closed again if its earlier part was added meanwhile. */
 	for (int whole = slot->piece == 0;; whole = 1) {
 		close_slot(&call, slot, w->tick, end);
@@ -362,6 +387,7 @@ static void suspend(void *ctx, const struct replay_event *e)
 	struct top t;
 	size_t wanted;
 
+	change(l, MIN(e->depth, stream_top(e->stream).base));
 	if (suspend_ends(e->reason))
 		return;
 	t = look_top(l, e->stream);
@@ -429,6 +455,7 @@ static void resume(void *ctx, const struct replay_event *e)
 	struct wait *w = other_end(s, e);
 	size_t wanted;
 
+	change(l, MIN(e->depth, t.base));
 	read_frames(s, l, &t, e);
 	wanted = count_wanted(&t);
 	if (wanted > 0)
@@ -462,17 +489,20 @@ static void resume(void *ctx, const struct replay_event *e)
 static void enter(void *ctx, const struct replay_event *e)
 {
 	struct slow *const s = ctx;
+	const bool is_wanted = slow_list_wants(&s->list, e->func);
 	struct slot *slot;
 	struct lane *l;
 
-	if (!slow_list_wants(&s->list, e->func))
-		return;
 	if (e->deferred != REPLAY_NOW) {
-		s->list.found.unknown += e->deferred == REPLAY_DEFERRED_OLD ||
-				     e->deferred == REPLAY_DEFERRED_OMITTED;
+		s->list.found.unknown += is_wanted &&
+			(e->deferred == REPLAY_DEFERRED_OLD ||
+			 e->deferred == REPLAY_DEFERRED_OMITTED);
 		return;
 	}
 	l = lane(s, e->stream);
+	change(l, e->depth);
+	if (!is_wanted)
+		return;
 	slot = &slots(l, (size_t)e->depth + 1)[e->depth];
 	slot->func = 0;
 	*slot = slot_of(l, e->stream, e->depth);
@@ -533,7 +563,8 @@ static void end_here(struct slow *s, const struct slot *slot,
 {
 	if (slot->is_carried) {
 		slow_pieces_end_carried(&s->pieces, slot, call,
-					own_stack(s, slot, e));
+			stack_table_push(s->stacks, 0, e->func,
+					 flags_of(e, slot)));
 		return;
 	}
 	slow_list_count(&s->list, call);
@@ -577,9 +608,12 @@ static void leave(void *ctx, const struct replay_event *e)
 	struct lane *l;
 	struct slot slot;
 
-	if (e->deferred != REPLAY_NOW || !slow_list_wants(&s->list, e->func))
+	if (e->deferred != REPLAY_NOW)
 		return;
 	l = lane(s, e->stream);
+	change(l, e->depth);
+	if (!slow_list_wants(&s->list, e->func))
+		return;
 	slot = slot_of(l, e->stream, e->depth);
 	end(s, &slot, e);
 	if (e->depth < l->room)
@@ -596,11 +630,20 @@ static ticks calls(void *ctx, const struct replay_event *e,
 	struct slot slot = { .func = last->func, .is_known = true,
 			     .entry = last->begin, .self = last->self,
 			     .thread = e->thread };
+	struct lane *const l = lane(s, e->stream);
 
+	for (size_t i = 0; i < n; i++)
+		change(l, call[i].depth);
 	slow_list_count_brief(&s->list, e->thread, call, n - !is_brief);
 	if (!is_brief && slow_list_wants(&s->list, last->func))
 		end(s, &slot, e);
 	return s->list.least;
+}
+
+/* All frames may be others now. */
+static void adopt(void *ctx, const struct replay_event *e)
+{
+	change(lane(ctx, e->stream), 0);
 }
 
 /* ---- the end ---- */
@@ -623,5 +666,5 @@ void slow_finish(struct slow *s)
 
 const struct replay_sink slow_sink = {
 	.enter = enter, .leave = leave, .calls = calls, .resume = resume,
-	.suspend = suspend,
+	.suspend = suspend, .adopt = adopt,
 };

@@ -47,6 +47,7 @@ void slow_pieces_give_up(struct slow_pieces *, uint32_t id);
 /* Give up all pieces whose calls have ended. */
 void slow_pieces_finish(struct slow_pieces *);
 
-/* Count a whole call that ended and that was suspended; own as above. */
+/* Count a whole call that ended and that was suspended; own as above. Of a slot
+ * that is carried, only the innermost frame is looked at. */
 void slow_pieces_end_carried(struct slow_pieces *, const struct slot *,
 			     struct slow_call *, stack_id own);

@@ -1,0 +1,49 @@
+#!/bin/bash
+# Recursion 200,001 calls deep: every command reads it in the time of a shallow
+# trace, and has the calls that the program counted. A command that looks at all
+# frames for each call would take an hour.
+# time: 900
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+unset DISPLAY
+ulimit -s unlimited 2>/dev/null || { echo "the stack is limited"; exit 77; }
+record "$P/p_deep" || fail "weft record fails"
+(cd "$T" && mv trace t)
+
+# run COMMAND...: its output is in $T/said.
+run() {
+	(cd "$T" && exec timeout 300 "$WEFT" "$@") >"$T/said" 2>"$T/report.err" ||
+		fail "weft $*: status $?: $(tail -n 1 "$T/report.err")"
+}
+run report --csv --columns name,calls t
+grep -E '^(even|odd|self|leaf),' "$T/said" | tr , ' ' | sort >"$T/have"
+sort "$T/out" | diff - "$T/have" || fail "the program counted other calls"
+
+# Each call of even that ended is slower than all before.
+run slow even t
+grep -q '100,001 calls' "$T/said" || fail "slow has other calls"
+run slow --csv --top 3 --callees even t
+awk -F, 'NR > 1 { print $17 }' "$T/said" >"$T/have"
+printf 'main;%s\n' even 'even;odd;even' 'even;odd;even;odd;even' |
+	diff - "$T/have" || fail "the slowest calls are not the outermost"
+# Of the one at the bottom, the innermost frames alone.
+run slow --csv --top 0 leaf t
+grep -qE ',\[[0-9]+ frames\];(even|odd);.*;even;leaf' "$T/said" ||
+	fail "no short stack: $(sed -n 2p "$T/said" | cut -c 1-200)"
+run html -o page.html t
+run explain t
+run tree --csv t
+run tree --bottom-up t
+run callers --all t
+run lines even t
+run coroutines t
+run stacks --at 0.001 t
+run diff t t
+for format in pprof csv json firefox; do
+	run export -f $format -o "out.$format" t
+	rm -f "$T/out.$format"
+done
+! command -v gnuplot >/dev/null || run plot heat -o plot.svg t
+# Each stack with all its frames: said before it is written.
+(cd "$T" && "$WEFT" export -f collapsed t 2>"$T/note") | head -n 1 >/dev/null
+grep -qE 'about [0-9.]+ GB are written' "$T/note" || fail "no note of the size"
