@@ -579,6 +579,9 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 	const struct session *const s = load->session;
 	struct teller t = { fn, ctx, 0 };
 
+	say_count(&t, SUM(s, skipped), "native calls", " ended without a "
+		  "call of the exit hook, as where an exception passes code "
+		  "of clang++: what ran next may stand under them");
 	tell_snapshot(&t, s);
 	tell_left_out(&t, s);
 	tell_budget(&t, s);

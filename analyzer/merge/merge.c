@@ -249,6 +249,7 @@ static void add_figures(struct thread *to, const struct session *from,
 	to->missing_records += t->missing_records;
 	to->unnested += t->unnested;
 	to->unplaced += t->unplaced;
+	to->skipped += t->skipped;
 	to->open += t->open;
 	to->gaps += t->gaps;
 	to->known += ns_of(from, t->known);

@@ -44,6 +44,8 @@ struct thread {
 	uint64_t unnested;         /* records that contradict the stack */
 	uint64_t unplaced;         /* runs of handlers whose interrupted call is
 	                            * not known: they stand under the thread */
+	uint64_t skipped;          /* native calls of which only a later event
+	                            * shows that they had ended */
 	uint64_t open;             /* calls still open at the end */
 	uint64_t gaps;             /* places where records are missing */
 	ticks known;               /* time at level 0 for which its switches

@@ -20,6 +20,19 @@ static void take_omitted(struct stream *st, uint64_t n)
 		st->depth--;
 }
 
+/* What followed such a call stands under it, up to that event. Not so if it
+ * began a fiber, which ended with it. */
+static void count_skipped(struct replay *r, const struct stream *st,
+			  func_id func)
+{
+	const struct segment *const top = replay_top(st);
+	const struct func *const f = func_get(r->session->funcs, func);
+	const bool is_first = st->depth - 1 == top->base && top->serial != 0;
+
+	r->session->threads[st->thread].skipped +=
+		f->kind == FUNC_NATIVE && !is_first;
+}
+
 /* The innermost frames are gone without returns of their own. */
 static void unwind(struct replay *r, struct stream *st, const uint64_t *record)
 {
@@ -37,6 +50,8 @@ static void unwind(struct replay *r, struct stream *st, const uint64_t *record)
 			take_omitted(st, n);
 			n -= n < have ? n : have;
 		} else {
+			if (reason == UNWIND_SKIPPED)
+				count_skipped(r, st, f->func);
 			replay_stack_pop(r, st, REPLAY_UNWOUND, reason);
 			n--;
 		}

@@ -42,6 +42,25 @@ same_jumps() {
 	[ "$n" = 0 ] || fail "$1-$build: $n calls said to be skipped"
 }
 
+# Calls that an exception ended: all of deep, and of risky those that were caught,
+# in catcher (each calls after) and 300 in looper. Of clang, each report says so.
+tells_of_exceptions() {
+	local ended
+	ended=$(awk '/ (deep|after)\(int\)$/ { n += $2 } END { print n + 300 }' \
+		"$T/out")
+	"$WEFT" export -o "$T/throw.pb.gz" "$T/trace" 2>"$T/report.err" ||
+		fail "no profile"
+	for of in "$T/trace" "$T/throw.pb.gz"; do
+		"$WEFT" tree "$of" >"$T/tree"
+		said=$(sed -n 's/^note: \(.*\) native calls ended without .*/\1/p' \
+			"$T/tree" | tr -d ,)
+		case $build in
+		clang*) [ "$said" = "$ended" ] ;;
+		*) [ -z "$said" ] ;;
+		esac || fail "$build: $ended calls ended by exceptions, not $said"
+	done
+}
+
 builds="gcc-O2 clang-O3"
 [ -z "${DEEP-}" ] || builds=$(echo {gcc,clang}-O{0,1,2,3})
 for build in ${BUILDS:-$builds}; do
@@ -68,4 +87,5 @@ for build in ${BUILDS:-$builds}; do
 	called_by "after(int)" "catcher(int)"
 	called_by "risky(int)" "catcher(int)" "looper(int)"
 	called_by "catcher(int)" main
+	tells_of_exceptions
 done
