@@ -206,8 +206,10 @@ void test_merge_refuses_profiles_whose_figures_wrap(void)
 	CHECK(!is_read(&n, &cpu, &sampled));
 	n.max = 7;
 	CHECK(is_read(&n, &cpu, &sampled));
-	CHECK(!is_read(&plain, &(struct profile_cpu){ 2, large, 0 }, &sampled));
-	CHECK(!is_read(&plain, &(struct profile_cpu){ 2, 0, large }, &sampled));
+	CHECK(!is_read(&plain, &(struct profile_cpu){
+		.back = 2, .off = large }, &sampled));
+	CHECK(!is_read(&plain, &(struct profile_cpu){
+		.back = 2, .unknown = large }, &sampled));
 	CHECK(!is_read(&plain, &cpu, &(struct profile_sampled){
 		.back = 2, .raw = large }));
 	CHECK(!is_read(&plain, &cpu, &(struct profile_sampled){
