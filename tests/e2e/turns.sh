@@ -83,7 +83,8 @@ in_turn() {
 		all="$all native"
 	COMPILES=
 	case $host-$way in
-	*-title | *-resume | shared-* | static-*) COMPILES=yes ;;
+	interpreter-outside | *-hook) ;;
+	*) COMPILES=yes ;;
 	esac
 	# shellcheck disable=SC2086
 	record --name $name --paused "$@" -- "$T/$host" $script "$way" "$on" \
