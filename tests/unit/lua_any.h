@@ -5,6 +5,8 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
+/* Before LUA_OK, by which it tells LuaJIT from 5.1, is defined below. */
+#include "tracer/host/weft.h"
 
 #if LUA_VERSION_NUM == 501 && defined(LUA_OK)
 #define ANY_IS_JIT 1

@@ -33,7 +33,7 @@ $(B)/lib/libweft.so: $(HOST_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANFLAGS) -shared -Wl,-soname,libweft.so -Wl,-z,now \
-		-Wl,-z,nodelete -Wl,--no-undefined -o $@ $^
+		-Wl,-z,nodelete -Wl,-z,initfirst -Wl,--no-undefined -o $@ $^
 
 $(B)/obj/tracer/host/%.o: tracer/host/%.c
 	$(call say,CC,$<)

@@ -5,10 +5,11 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/fiber/fiber.h"
 #include "tracer/host/base/memory.h"
+#include "tracer/host/link/link.h"
+#include "tracer/host/link/stand_in.h"
 #include "tracer/host/pool/process.h"
 #include "tracer/host/weft.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -100,20 +101,22 @@ static struct {
 	void (*finish)(void *, const void **, size_t *);
 } real;
 
-/* RTLD_NEXT: the functions of the same names in libraries behind this one. */
 __attribute__((constructor(101))) static void find_runtime(void)
 {
-	*(void **)&real.create = dlsym(RTLD_NEXT, "__tsan_create_fiber");
-	*(void **)&real.destroy = dlsym(RTLD_NEXT, "__tsan_destroy_fiber");
-	*(void **)&real.switch_to = dlsym(RTLD_NEXT,
-					  "__tsan_switch_to_fiber");
-	*(void **)&real.current = dlsym(RTLD_NEXT,
-					"__tsan_get_current_fiber");
-	*(void **)&real.set_name = dlsym(RTLD_NEXT, "__tsan_set_fiber_name");
-	*(void **)&real.start = dlsym(RTLD_NEXT,
-				      "__sanitizer_start_switch_fiber");
-	*(void **)&real.finish = dlsym(RTLD_NEXT,
-				       "__sanitizer_finish_switch_fiber");
+	real.create = (void *(*)(unsigned))
+		link_elsewhere("__tsan_create_fiber");
+	real.destroy = (void (*)(void *))
+		link_elsewhere("__tsan_destroy_fiber");
+	real.switch_to = (void (*)(void *, unsigned))
+		link_elsewhere("__tsan_switch_to_fiber");
+	real.current = (void *(*)(void))
+		link_elsewhere("__tsan_get_current_fiber");
+	real.set_name = (void (*)(void *, const char *))
+		link_elsewhere("__tsan_set_fiber_name");
+	real.start = (void (*)(void **, const void *, size_t))
+		link_elsewhere("__sanitizer_start_switch_fiber");
+	real.finish = (void (*)(void *, const void **, size_t *))
+		link_elsewhere("__sanitizer_finish_switch_fiber");
 }
 
 EXPORT void *__tsan_create_fiber(unsigned flags)
@@ -254,24 +257,11 @@ struct fiber_start {
 };
 
 typedef void make_fn(ucontext_t *, void (*)(void), int, ...);
-static make_fn *real_make;
-static int (*real_swap)(ucontext_t *, const ucontext_t *);
-static int (*real_set)(const ucontext_t *);
+typedef int swap_fn(ucontext_t *, const ucontext_t *);
+typedef int set_fn(const ucontext_t *);
 
-__attribute__((constructor(101))) static void find_libc(void)
-{
-	*(void **)&real_make = dlsym(RTLD_NEXT, "makecontext");
-	*(void **)&real_swap = dlsym(RTLD_NEXT, "swapcontext");
-	*(void **)&real_set = dlsym(RTLD_NEXT, "setcontext");
-}
-
-/* Other libraries' constructors may come before ours. known: the function that
- * is about to be called. */
-INLINE void look(const void *known)
-{
-	if (unlikely(!known))
-		find_libc();
-}
+/* What ours go on to. */
+static void *real_make, *real_swap, *real_set;
 
 /* The stack pointer with which the context goes on. */
 static uint64_t sp_of(const ucontext_t *u)
@@ -352,7 +342,7 @@ static struct fiber *note_made(const ucontext_t *u, body_fn *body, int argc,
 }
 
 /* With more arguments than run can pass on, it is left to libc. */
-EXPORT void makecontext(ucontext_t *u, void (*body)(void), int argc, ...)
+static void our_makecontext(ucontext_t *u, void (*body)(void), int argc, ...)
 {
 	struct fiber *f = NULL;
 	arg a[ARGS] = { 0 };
@@ -365,17 +355,17 @@ EXPORT void makecontext(ucontext_t *u, void (*body)(void), int argc, ...)
 	if (process_ready() && argc >= 0 && argc <= ARGS)
 		f = note_made(u, (body_fn *)body, argc, a);
 #define A(i) a[i]
-	look((void *)real_make);
 	if (!f)
-		real_make(u, body, argc, MANY(A));
+		((make_fn *)real_make)(u, body, argc, MANY(A));
 	else
-		real_make(u, (void (*)(void))run, 2,
-			  (unsigned)(uint64_t)f,
-			  (unsigned)((uint64_t)f >> 32));
+		((make_fn *)real_make)(u, (void (*)(void))run, 2,
+				       (unsigned)(uint64_t)f,
+				       (unsigned)((uint64_t)f >> 32));
 #undef A
 }
 
-EXPORT int swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
+static int our_swapcontext(ucontext_t *restrict from,
+			   const ucontext_t *restrict to)
 {
 	const struct fiber *const f = fiber_now;
 
@@ -384,18 +374,27 @@ EXPORT int swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
 		from->uc_stack.ss_sp = (void *)f->low;
 		from->uc_stack.ss_size = f->high - f->low;
 	}
-	look((void *)real_swap);
 	go_to(to, false, HERE);
-	return real_swap(from, to);
+	return ((swap_fn *)real_swap)(from, to);
 }
 
 /* The context that is left may still be used: whoever saved it may come
  * back. */
-EXPORT int setcontext(const ucontext_t *to)
+static int our_setcontext(const ucontext_t *to)
 {
-	look((void *)real_set);
 	go_to(to, false, HERE);
-	return real_set(to);
+	return ((set_fn *)real_set)(to);
+}
+
+__attribute__((constructor(101))) static void begin(void)
+{
+	static const struct stand_in ours[] = {
+		{ "makecontext", (void *)our_makecontext, &real_make },
+		{ "swapcontext", (void *)our_swapcontext, &real_swap },
+		{ "setcontext", (void *)our_setcontext, &real_set },
+	};
+
+	stand_in_add(ours, sizeof(ours) / sizeof(ours[0]));
 }
 #endif
 #endif

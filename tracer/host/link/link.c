@@ -1,29 +1,34 @@
-/* link.c - leading links, and putting them back. The former is done by a thread
- * that a recorder has stopped where locks may be taken; the latter by a hook,
- * which may take none.
+/* link.c - leading links, and putting them back. The former is done when a
+ * program starts or opens a library, or by a thread that a recorder has stopped
+ * where locks may be taken; the latter by a hook, which may take none.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/link/link.h"
 #include "tracepoints/attach.h"
+#include "tracer/host/base/dynamic.h"
 #include "tracer/host/base/kernel.h"
+#include "tracer/host/link/stand_in.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
-#include <link.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
-enum { TO_FUNCTION = R_X86_64_JUMP_SLOT, TO_ANY = R_X86_64_GLOB_DAT };
+enum { TO_FUNCTION = R_X86_64_JUMP_SLOT, TO_ANY = R_X86_64_GLOB_DAT,
+       TO_DATA = R_X86_64_64 };
 #else
-enum { TO_FUNCTION = R_AARCH64_JUMP_SLOT, TO_ANY = R_AARCH64_GLOB_DAT };
+enum { TO_FUNCTION = R_AARCH64_JUMP_SLOT, TO_ANY = R_AARCH64_GLOB_DAT,
+       TO_DATA = R_AARCH64_ABS64 };
 #endif
 
 enum { LINKS = 16384 };
 
-/* Those that are led. */
+/* Was this library loaded by a recorder? Then links are put back some day. */
+static bool is_late;
+
+/* Those that are to be put back. */
 struct link {
 	uint64_t *word;
 	uint64_t old, ours;
@@ -154,228 +159,284 @@ static bool set(struct opened *o, const struct link *l, uint64_t value)
 	return true;
 }
 
-/* ---- names: what this library has of that name ---- */
+/* ---- one pass over all modules ---- */
 
-struct tables {
-	const struct link_map *map;
-	const ElfW(Sym) *symbols;
-	const char *names;
-	const uint32_t *hash;
-	const ElfW(Rela) *relocs[2];
-	uint64_t sizes[2];
-	uint64_t bias, fixed, fixed_end;
-	/* Its Lua, once that is known; NULL: none. */
-	const struct link_map *lua;
-	bool lua_known;
+enum { NUMBERS = 512 }; /* of stand-ins */
+
+/* Where a link of a name leads that was not used yet. */
+struct found {
+	bool is_known, is_only;
+	void *function;
 };
 
-static uint32_t hash_of(const char *name)
+struct pass {
+	const struct link_map *ours;
+	/* The first module of the namespace, and what its modules define. */
+	const struct link_map *first;
+	struct found found[NUMBERS];
+	/* The program starts: all of its libraries see each other's names, in
+	 * the order of the list. */
+	bool is_start;
+	bool is_full;
+	/* Of the module that is looked at: what is read-only of it. */
+	struct dynamic of;
+	uint64_t fixed, fixed_end;
+	struct opened opened;
+};
+
+/* The first module but ours that defines the name, as the loader searches them
+ * when a program starts. */
+static const struct found *search(struct pass *p, int number, const char *name)
 {
-	uint32_t h = 5381;
+	struct found *const f = &p->found[number];
+	struct dynamic d;
+	void *at;
 
-	for (; *name; name++)
-		h = h * 33 + (unsigned char)*name;
-	return h;
-}
-
-/* The number of the symbol that t defines, 0: none. Its hash is the usual one:
- * count of buckets, first symbol, words of the filter, shift. */
-static uint32_t find_symbol(const struct tables *t, const char *name)
-{
-	const uint32_t wanted = hash_of(name), *const h = t->hash;
-	const uint64_t *const filter = (const uint64_t *)(h + 4);
-	const uint32_t *const buckets = (const uint32_t *)(filter + h[2]);
-	const uint32_t *const chains = buckets + h[0];
-	const uint64_t both = UINT64_C(1) << wanted % 64 |
-			      UINT64_C(1) << (wanted >> h[3]) % 64;
-	uint32_t i;
-
-	if ((filter[wanted / 64 % h[2]] & both) != both)
-		return 0;
-	i = buckets[wanted % h[0]];
-	for (; i >= h[1]; i++) {
-		const uint32_t c = chains[i - h[1]];
-
-		if ((c | 1) == (wanted | 1) &&
-		    strcmp(t->names + t->symbols[i].st_name, name) == 0)
-			return i;
-		if (c & 1)
-			break;
+	if (f->is_known)
+		return f;
+	f->is_known = f->is_only = true;
+	for (const struct link_map *m = p->first; m; m = m->l_next) {
+		if (m == p->ours || !dynamic_read(&d, m))
+			continue;
+		at = dynamic_find(&d, name);
+		if (at && f->function)
+			f->is_only = false;
+		else if (at)
+			f->function = at;
 	}
-	return 0;
+	return f;
 }
 
-/* The number of our symbol of that name, 0: the link is to be left as it is. */
-static uint32_t ours_of(const struct tables *ours, const char *name)
+void *link_elsewhere(const char *name)
 {
-	return strncmp(name, "weft", 4) == 0 ? 0 : find_symbol(ours, name);
+	const struct link_map *const ours = dynamic_module_at(links);
+	struct dynamic d;
+	void *at = NULL;
+
+	for (const struct link_map *m = _r_debug.r_map; m && !at; m = m->l_next)
+		at = m == ours || !dynamic_read(&d, m) ? NULL :
+		     dynamic_find(&d, name);
+	return at;
 }
 
-/* ---- what a link means ---- */
-
-static const struct link_map *module_at(const void *address)
+void *link_found_by(const struct link_map *map, const char *name)
 {
-	struct dl_find_object o;
-
-	return address && _dl_find_object((void *)(uintptr_t)address, &o) == 0 ?
-	       o.dlfo_link_map : NULL;
-}
-
-/* What the program itself and those libraries see that are opened for all.
- * dlsym with RTLD_DEFAULT would keep the library that it finds for ever. */
-static void *all;
-static int (*real_close)(void *);
-
-/* Where the module itself finds that name: there, or in its own libraries. */
-static const struct link_map *found_by(const struct link_map *map,
-				       const char *name, bool own_first)
-{
-	const struct link_map *const ours = module_at(links);
-	const struct link_map *found[2];
-	void *const own = map->l_name[0] == '\0' ? NULL :
+	/* With RTLD_DEFAULT, dlsym would keep what it finds for ever. */
+	void *const all = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+	void *found = all ? dlsym(all, name) : NULL;
+	void *const own = found || map->l_name[0] == '\0' ? NULL :
 			  dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 
-	found[own_first] = module_at(dlsym(all, name));
-	found[!own_first] = own ? module_at(dlsym(own, name)) : NULL;
-	if (own)
-		real_close(own);
-	return found[0] && found[0] != ours ? found[0] : found[1];
+	if (own) {
+		found = dlsym(own, name);
+		dlclose(own);
+	}
+	if (all)
+		dlclose(all);
+	return found;
 }
 
-/* The module whose function a link of this module leads to. A lazy one leads
- * back into the module until it is used. */
-static const struct link_map *meaning(const struct tables *t, uint64_t word,
-				      const ElfW(Sym) *symbol)
+/* The function that a link leads to. A lazy one leads back into its module
+ * until it is used. */
+static void *meaning(struct pass *p, const ElfW(Sym) *symbol, uint64_t word,
+		     int number)
 {
-	const struct link_map *const map = module_at((const void *)word);
+	const char *const name = p->of.names + symbol->st_name;
+	const struct found *f;
 
-	return map == t->map && t->bias + symbol->st_value != word ?
-	       found_by(map, t->names + symbol->st_name, false) : map;
+	if (dynamic_module_at((void *)word) != p->of.map ||
+	    (symbol->st_shndx != SHN_UNDEF &&
+	     p->of.map->l_addr + symbol->st_value == word))
+		return (void *)word;
+	f = search(p, number, name);
+	return f->is_only || p->is_start ? f->function :
+	       link_found_by(p->of.map, name);
 }
 
-/* Would it mean ours if this library came before all others but the program?
- * What any of them has of its own stays, but for Lua's functions: those of the
- * Lua that we go on to for this module are led, if it is a library. */
-static bool may_lead(struct tables *t, uint64_t word, const ElfW(Sym) *symbol)
+/* A variable of the program's may hold another function by now. */
+static bool is_of_name(void *function, const struct link_map *at,
+		       const char *name)
 {
-	const struct link_map *const map = meaning(t, word, symbol);
+	struct dynamic d;
 
-	if (strncmp(t->names + symbol->st_name, "lua", 3) != 0)
-		return map == module_at((void *)(uintptr_t)dl_iterate_phdr);
-	if (!t->lua_known)
-		t->lua = found_by(t->map, "lua_sethook", true);
-	t->lua_known = true;
-	return map && map == t->lua && map->l_name[0] != '\0';
+	return at && dynamic_read(&d, at) && dynamic_find(&d, name) == function;
+}
+
+static bool is_link(const struct pass *p, const ElfW(Rela) *r)
+{
+	const uint64_t type = ELF64_R_TYPE(r->r_info);
+
+	(void)p;
+	return type == TO_FUNCTION || type == TO_ANY ||
+	       (type == TO_DATA && r->r_addend == 0 && !is_late);
+}
+
+/* What the link is led to; 0: it is left alone, as is a weak name that nobody
+ * has, which the program may test. */
+static uint64_t led_to(struct pass *p, const ElfW(Rela) *r, uint64_t word)
+{
+	const ElfW(Sym) *const symbol =
+		&p->of.symbols[ELF64_R_SYM(r->r_info)];
+	const char *const name = p->of.names + symbol->st_name;
+	const int number = stand_in_of(name);
+	const struct link_map *at;
+	void *original;
+
+	if (number < 0 || word == 0)
+		return 0;
+	original = meaning(p, symbol, word, number);
+	at = dynamic_module_at(original);
+	if (!original || at == p->ours ||
+	    (ELF64_R_TYPE(r->r_info) == TO_DATA &&
+	     !is_of_name(original, at, name)))
+		return 0;
+	return (uint64_t)stand_in_for(number, original, at);
+}
+
+static void lead_link(struct pass *p, const ElfW(Rela) *r)
+{
+	uint64_t *const word = (uint64_t *)(p->of.map->l_addr + r->r_offset);
+	struct link l = { .word = word, .map = p->of.map, .fixed = p->fixed,
+			  .fixed_end = p->fixed_end };
+
+	if (!is_link(p, r))
+		return;
+	l.old = *word;
+	l.ours = led_to(p, r, *word);
+	if (l.ours == 0 || l.ours == l.old)
+		return;
+	if (is_late && link_count == LINKS) {
+		p->is_full = true;
+		return;
+	}
+	l.is_close = strcmp(p->of.names + p->of.symbols[ELF64_R_SYM(
+			    r->r_info)].st_name, "dlclose") == 0;
+	if (set(&p->opened, &l, l.ours) && is_late)
+		links[link_count++] = l;
 }
 
 /* ---- modules ---- */
 
-static void read_dynamic(struct tables *t, const ElfW(Dyn) *d)
-{
-	for (; d->d_tag != DT_NULL; d++) {
-		/* The loader makes these entries addresses where it can. */
-		const uint64_t at = d->d_un.d_ptr < t->bias ?
-				    t->bias + d->d_un.d_ptr : d->d_un.d_ptr;
-
-		switch (d->d_tag) {
-		case DT_SYMTAB: t->symbols = (const ElfW(Sym) *)at; break;
-		case DT_STRTAB: t->names = (const char *)at; break;
-		case DT_GNU_HASH: t->hash = (const uint32_t *)at; break;
-		case DT_JMPREL: t->relocs[0] = (const ElfW(Rela) *)at; break;
-		case DT_RELA: t->relocs[1] = (const ElfW(Rela) *)at; break;
-		case DT_PLTRELSZ: t->sizes[0] = d->d_un.d_val; break;
-		case DT_RELASZ: t->sizes[1] = d->d_un.d_val; break;
-		default: break;
-		}
-	}
-}
-
-/* False: it is no module whose links can be read. */
-static bool read_module(struct tables *t, const struct dl_phdr_info *m)
+/* What of the module the loader has made read-only. */
+static void find_fixed(struct pass *p, const struct link_map *map)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+	const ElfW(Ehdr) *head;
+	const ElfW(Phdr) *part;
 	struct dl_find_object o;
 
-	memset(t, 0, sizeof(*t));
-	t->bias = m->dlpi_addr;
-	for (int i = 0; i < m->dlpi_phnum; i++) {
-		const ElfW(Phdr) *const p = &m->dlpi_phdr[i];
-		const uint64_t at = t->bias + p->p_vaddr;
+	p->fixed = p->fixed_end = 0;
+	if (_dl_find_object(map->l_ld, &o) != 0)
+		return;
+	head = o.dlfo_map_start;
+	if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    head->e_phentsize != sizeof(*part))
+		return;
+	part = (const void *)((const char *)head + head->e_phoff);
+	for (int i = 0; i < head->e_phnum; i++) {
+		const uint64_t at = map->l_addr + part[i].p_vaddr;
 
-		if (p->p_type == PT_GNU_RELRO) {
-			t->fixed = at & ~page;
-			t->fixed_end = (at + p->p_memsz) & ~page;
-		} else if (p->p_type == PT_DYNAMIC &&
-			   _dl_find_object((void *)at, &o) == 0) {
-			t->map = o.dlfo_link_map;
-			read_dynamic(t, (const ElfW(Dyn) *)at);
-		}
+		if (part[i].p_type != PT_GNU_RELRO)
+			continue;
+		p->fixed = at & ~page;
+		p->fixed_end = (at + part[i].p_memsz) & ~page;
 	}
-	return t->map && t->symbols && t->names;
 }
 
-struct lead {
-	struct tables ours;
-	struct opened opened;
-	bool is_full;
-};
-
-static void lead_link(struct lead *lead, struct tables *t,
-		      const ElfW(Rela) *r)
+/* Ours has links that lead on: but for a test program that is all of it. */
+static void lead_module(struct pass *p, const struct link_map *map)
 {
-	const uint64_t type = ELF64_R_TYPE(r->r_info);
-	const ElfW(Sym) *const symbol = &t->symbols[ELF64_R_SYM(r->r_info)];
-	const char *const name = t->names + symbol->st_name;
-	const uint32_t i = type != TO_FUNCTION && type != TO_ANY ? 0 :
-			   ours_of(&lead->ours, name);
-	const uint64_t ours = lead->ours.bias + lead->ours.symbols[i].st_value;
-	uint64_t *const word = (uint64_t *)(t->bias + r->r_offset);
-	struct link *const l = &links[link_count];
-
-	/* 0: a weak name that nobody has, which the program may test. */
-	if (i == 0 || *word == ours || *word == 0 ||
-	    !may_lead(t, *word, symbol))
+	if ((map == p->ours && map->l_name[0] != '\0') ||
+	    !dynamic_read(&p->of, map))
 		return;
-	if (link_count == LINKS) {
-		lead->is_full = true;
-		return;
-	}
-	*l = (struct link){ .word = word, .old = *word, .ours = ours,
-			    .map = t->map, .fixed = t->fixed,
-			    .fixed_end = t->fixed_end,
-			    .is_close = strcmp(name, "dlclose") == 0 };
-	if (set(&lead->opened, l, ours))
-		link_count++;
-}
-
-static int lead_module(struct dl_phdr_info *m, size_t size, void *data)
-{
-	struct lead *const lead = data;
-	struct tables t;
-
-	(void)size;
-	if (!read_module(&t, m) || t.map == lead->ours.map)
-		return 0;
+	find_fixed(p, map);
 	for (int k = 0; k < 2; k++) {
-		const uint64_t n = !t.relocs[k] ? 0 :
-				   t.sizes[k] / sizeof(ElfW(Rela));
+		const uint64_t n = p->of.sizes[k] / sizeof(ElfW(Rela));
 
 		for (uint64_t i = 0; i < n; i++)
-			lead_link(lead, &t, &t.relocs[k][i]);
+			lead_link(p, &p->of.relocs[k][i]);
 	}
-	shut(&lead->opened);
-	return 0;
+	shut(&p->opened);
 }
 
-static int find_ours(struct dl_phdr_info *m, size_t size, void *data)
+/* The modules that were led, by their dynamic sections, since one was unloaded.
+ * What has no room is looked at again. */
+enum { DONE_BITS = 11 };
+static const void *done[1 << DONE_BITS];
+
+/* Is it there? It is from now on. */
+static bool was_done(const struct link_map *map)
 {
-	struct lead *const lead = data;
-	struct dl_find_object o;
+	uint64_t i = hash_place((uint64_t)map->l_ld, DONE_BITS);
+
+	for (int tries = 0; tries < 16; tries++) {
+		const void **const d = &done[(i + (uint64_t)tries) %
+					     (1 << DONE_BITS)];
+
+		if (*d == map->l_ld)
+			return true;
+		if (!*d) {
+			*d = map->l_ld;
+			return false;
+		}
+	}
+	return false;
+}
+
+/* How many modules the loader has ever loaded, and unloaded. */
+struct loads {
+	unsigned long long adds, subs;
+};
+
+/* When the last pass began. */
+static struct loads seen;
+
+static int read_loads(struct dl_phdr_info *m, size_t size, void *data)
+{
+	struct loads *const now = data;
 
 	(void)size;
-	return _dl_find_object(links, &o) == 0 &&
-	       read_module(&lead->ours, m) &&
-	       lead->ours.map == o.dlfo_link_map && lead->ours.hash;
+	now->adds = m->dlpi_adds;
+	now->subs = m->dlpi_subs;
+	return 1;
+}
+
+static struct loads loads_now(void)
+{
+	struct loads now = { 0, 0 };
+
+	dl_iterate_phdr(read_loads, &now);
+	return now;
+}
+
+void link_lead_new(void)
+{
+	const struct loads now = loads_now();
+
+	if (now.adds != seen.adds || now.subs != seen.subs)
+		link_lead();
+}
+
+static bool comes_after(const struct link_map *map, const struct link_map *what)
+{
+	while (map && map != what)
+		map = map->l_next;
+	return map;
+}
+
+/* All namespaces: that of the program, and those of dlmopen. */
+static void lead_modules(struct pass *p)
+{
+	const struct r_debug_extended *r = (const void *)&_r_debug;
+
+	for (; r; r = r->base.r_version > 1 ? r->r_next : NULL) {
+		p->first = r->base.r_map;
+		memset(p->found, 0, sizeof(p->found));
+		for (const struct link_map *m = p->first; m; m = m->l_next) {
+			if (is_late || !was_done(m))
+				lead_module(p, m);
+		}
+	}
 }
 
 /* ---- putting back ---- */
@@ -443,17 +504,27 @@ bool link_put_back(void)
 	return true;
 }
 
+/* Under the loader's lock. */
 static long lead_all(void)
 {
-	struct lead lead = { .is_full = false };
+	static struct pass p;
+	const struct loads now = loads_now();
 
-	if (!begin_use())
+	if (is_late && !begin_use())
 		return ATTACH_LEAD_LATER;
+	if (now.subs != seen.subs)
+		memset(done, 0, sizeof(done));
 	forget_gone();
-	if (dl_iterate_phdr(find_ours, &lead) != 0)
-		dl_iterate_phdr(lead_module, &lead);
-	end_use();
-	return lead.is_full ? ATTACH_LEAD_FULL : (long)link_count;
+	p.ours = dynamic_module_at(links);
+	p.is_full = false;
+	/* When it is opened later, libc comes before it in the list. */
+	p.is_start = !is_late && seen.adds == 0 && comes_after(p.ours,
+		dynamic_module_at((void *)(uintptr_t)dl_iterate_phdr));
+	lead_modules(&p);
+	seen = now;
+	if (is_late)
+		end_use();
+	return p.is_full ? ATTACH_LEAD_FULL : (long)link_count;
 }
 
 /* The loader adds to the words of a module that it is loading, and makes them
@@ -473,7 +544,7 @@ EXPORT void weft_links_locked(void)
 
 bool link_is_late(void)
 {
-	const struct link_map *const ours = module_at(links);
+	const struct link_map *const ours = dynamic_module_at(links);
 
 	return ours && strstr(ours->l_name, ATTACH_LATE);
 }
@@ -483,12 +554,20 @@ long link_lead(void)
 	const int saved = errno;
 
 	led = ATTACH_LEAD_LATER;
-	*(void **)&real_close = dlsym(RTLD_NEXT, "dlclose");
-	all = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
-	if (all && real_close) {
-		dlsym(RTLD_DEFAULT, "weft_links_locked");
-		real_close(all);
-	}
+	dlsym(RTLD_DEFAULT, "weft_links_locked");
 	errno = saved;
 	return led;
+}
+
+/* After the constructors that make stand-ins known, and before those of all
+ * other libraries, as the linker is told to see to. Whoever runs constructors
+ * has the loader's lock, or is the only thread. A recorder leads later. */
+__attribute__((constructor(102))) static void begin(void)
+{
+	const int saved = errno;
+
+	is_late = link_is_late();
+	if (!is_late)
+		lead_all();
+	errno = saved;
 }

@@ -368,9 +368,7 @@ struct coroutine *lua_attach_met(lua_State *L, struct lua_lib *lib)
 	return co;
 }
 
-/* caller: whose library it is, if the table names our own functions. */
-static int attach(lua_State *L, const struct weft_lua_api *api,
-		  const void *caller)
+static int attach(lua_State *L, const struct weft_lua_api *api)
 {
 	struct lua_lib *lib;
 	struct coroutine *co;
@@ -383,7 +381,7 @@ static int attach(lua_State *L, const struct weft_lua_api *api,
 	if (co && co->vm->lib->interposed && lua_co_holder(co)->hooked &&
 	    !co->vm->detached)
 		return WEFT_LUA_OK; /* its making was seen */
-	lib = lua_lib_given(api, caller);
+	lib = lua_lib_given(api);
 	if (!lib)
 		return WEFT_LUA_NO_MEMORY;
 	if (!lib->abi)
@@ -405,7 +403,7 @@ static int attach(lua_State *L, const struct weft_lua_api *api,
 EXPORT int weft_lua_attach_with(lua_State *L, const struct weft_lua_api *api)
 {
 	const int saved = errno;
-	const int result = attach(L, api, __builtin_return_address(0));
+	const int result = attach(L, api);
 
 	errno = saved;
 	return result;

@@ -1,8 +1,9 @@
 /* interpose.c - stands in for the lua_ functions that tell what no hook does:
  * states made and closed, resumes, protected calls, the program's own hooks.
  * There is one of each for all versions of Lua in the process, whose parameters
- * differ: all argument registers are passed on to the library that serves the
- * state. SPDX-License-Identifier: MIT */
+ * differ: all argument registers are passed on to the library. Links are led to
+ * an entry for each library, which adds its number.
+ * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/call_scope.h"
 #include "tracer/host/lua/function.h"
@@ -11,16 +12,16 @@
 
 #include <errno.h>
 
-#define CALLER __builtin_return_address(0)
+/* What the program gives, and the number of the library. */
+#define OURS ARGS, long number
 
-/* Each has a second name, for where the program has another function of that
- * name. */
-#define X(name)                                                                \
-	EXPORT long name(ARGS);                                                \
-	extern __typeof__(name) our_##name                                     \
-		__attribute__((alias(#name), visibility("hidden")));
-WEFT_LUA_WRAPPED(X)
-#undef X
+/* The frame address that ours would have without the entry between. */
+#define ABOVE (HERE + 16)
+
+/* Our function in place of Lua's of that name; called by its entries alone. */
+#define OUR(name)                                                              \
+	HIDDEN long interpose_##name(OURS);                                    \
+	__attribute__((used)) long interpose_##name(OURS)
 
 static struct coroutine *served(long L)
 {
@@ -32,16 +33,8 @@ static struct coroutine *known(long L)
 	return !mapped_pool ? NULL : lua_co_find((lua_State *)L);
 }
 
-/* The library that L belongs to; the caller's, if L is not known. */
-static const struct lua_lib *lib_for(long L, const void *caller)
-{
-	const struct coroutine *const co = known(L);
-
-	return co && co->vm->lib->map ? co->vm->lib : lua_lib_of(caller);
-}
-
-#define REAL(name, L)                                                          \
-	((any_fn *)lib_for(L, CALLER)->api.name)
+#define LIB lua_lib_numbered(number)
+#define REAL(name) ((any_fn *)LIB->api.name)
 
 /* A call on co, whose state may have been closed in it, has returned. */
 static void at_return(struct coroutine *co)
@@ -67,33 +60,33 @@ static void at_resumer(const struct coroutine *co, long by)
 }
 
 /* The program was not recorded when L was made, and is now. */
-static SLOW struct coroutine *meet(long L, const void *caller)
+static SLOW struct coroutine *meet(long L, long number)
 {
 	const int saved = errno;
 	struct coroutine *co = NULL;
 
 	if (L != 0 && !known(L) && lua_vm_wanted())
-		co = lua_attach_met((lua_State *)L, lua_lib_of(caller));
+		co = lua_attach_met((lua_State *)L, LIB);
 	errno = saved;
 	return co;
 }
 
 /* The object of L, on which a function is called: a safe place to put our hook
  * onto it. */
-static struct coroutine *served_or_met(long L, const void *caller)
+static struct coroutine *served_or_met(long L, long number)
 {
 	struct coroutine *const co = served(L);
 
 	return likely(co) || likely(!lua_hook_is_on()) ||
 	       !mapped_view.attached ?
-	       co : meet(L, caller);
+	       co : meet(L, number);
 }
 
 /* The same for a call that is not watched after the recording: our hook is gone
  * by then. */
-static struct coroutine *called(long L, const void *caller)
+static struct coroutine *called(long L, long number)
 {
-	struct coroutine *const co = served_or_met(L, caller);
+	struct coroutine *const co = served_or_met(L, number);
 
 	return !co || likely(lua_co_holder(co)->hooked) || lua_hook_is_on() ||
 	       !mapped_recorder_is_dead() ? co : NULL;
@@ -101,10 +94,10 @@ static struct coroutine *called(long L, const void *caller)
 
 /* A call on a state that was not known then has returned this, and L goes on
  * (0: not known): perhaps recording was turned on meanwhile. */
-static long met_at_return(long result, long L, const void *caller)
+static long met_at_return(long result, long L, long number)
 {
 	struct coroutine *const co = L == 0 || !lua_hook_is_on() ? NULL :
-				     served_or_met(L, caller);
+				     served_or_met(L, number);
 
 	if (co)
 		lua_hook_back(co);
@@ -112,8 +105,6 @@ static long met_at_return(long result, long L, const void *caller)
 }
 
 /* ------------------------------------------------------------------ states */
-
-EXPORT long luaopen_jit(ARGS);
 
 /* The main state that was made last on this thread. */
 static THREAD_LOCAL long newest;
@@ -125,8 +116,10 @@ static long made(long L, struct lua_lib *lib)
 
 	newest = L;
 	if (lib->openjit) /* which Lua will call as a function of ours */
-		lua_func_stands_for((uint64_t)luaopen_jit,
-				    (uint64_t)lib->openjit);
+		lua_func_stands_for(
+			(uint64_t)lua_lib_stand_in(WEFT_LUA_WRAP_luaopen_jit,
+						   lib->number),
+			(uint64_t)lib->openjit);
 	if (L == 0 || !lua_vm_wanted())
 		return L;
 	co = lua_attach_vm((lua_State *)L, lib);
@@ -135,22 +128,16 @@ static long made(long L, struct lua_lib *lib)
 	return L;
 }
 
-EXPORT long lua_newstate(ARGS)
+OUR(lua_newstate)
 {
-	struct lua_lib *const lib = lua_lib_of(CALLER);
-
-	if (!lib || !lib->api.lua_newstate)
-		return 0;
-	return made(((any_fn *)lib->api.lua_newstate)(PASS), lib);
+	return made(REAL(lua_newstate)(PASS), LIB);
 }
 
-EXPORT long luaL_newstate(ARGS)
+OUR(luaL_newstate)
 {
-	struct lua_lib *const lib = lua_lib_of(CALLER);
+	struct lua_lib *const lib = LIB;
 	long L;
 
-	if (!lib || !lib->lnewstate)
-		return 0;
 	newest = 0;
 	L = ((any_fn *)lib->lnewstate)(PASS);
 	if (newest == L)
@@ -161,7 +148,7 @@ EXPORT long luaL_newstate(ARGS)
 	return made(L, lib);
 }
 
-EXPORT long lua_close(ARGS)
+OUR(lua_close)
 {
 	struct coroutine *const co = served(a);
 	struct coroutine *main;
@@ -169,7 +156,7 @@ EXPORT long lua_close(ARGS)
 	long r;
 
 	if (!co)
-		return REAL(lua_close, a)(PASS);
+		return REAL(lua_close)(PASS);
 	serial = co->vm->serial;
 	main = lua_co_find(co->vm->main);
 	r = ((any_fn *)co->vm->lib->api.lua_close)(PASS);
@@ -177,25 +164,25 @@ EXPORT long lua_close(ARGS)
 	if (main && main->vm && main->vm->serial == serial) {
 		lua_vm_end(main->vm);
 		main->vm = NULL; /* before anything that takes time */
-		call_scope_closed(main, HERE);
+		call_scope_closed(main, ABOVE);
 	}
 	return r;
 }
 
-EXPORT long lua_newthread(ARGS)
+OUR(lua_newthread)
 {
 	struct coroutine *const co = known(a);
 	long r;
 
 	if (!co) {
-		r = REAL(lua_newthread, a)(PASS);
+		r = REAL(lua_newthread)(PASS);
 		if (mapped_pool)
 			lua_co_unknown((lua_State *)r);
 		return r;
 	}
 	r = ((any_fn *)co->vm->lib->api.lua_newthread)(PASS);
 	if (r != 0)
-		lua_co_made((lua_State *)r, co, HERE);
+		lua_co_made((lua_State *)r, co, ABOVE);
 	return r;
 }
 
@@ -205,9 +192,9 @@ EXPORT long lua_newthread(ARGS)
  * another, and that one. No parameter of its lua_resume tells. */
 static THREAD_LOCAL long level_from, level_to;
 
-EXPORT long lua_setlevel(ARGS)
+OUR(lua_setlevel)
 {
-	const struct lua_lib *const lib = lib_for(a, CALLER);
+	const struct lua_lib *const lib = LIB;
 
 	level_from = a;
 	level_to = b;
@@ -217,21 +204,21 @@ EXPORT long lua_setlevel(ARGS)
 /* Who resumes L by a call with this second argument; 0: not known. */
 INLINE long resumer_of(const struct lua_lib *lib, long L, long b)
 {
-	if (!lib || lib->api.lua_callk)
+	if (lib->api.lua_callk)
 		return b;
 	return level_to == L ? level_from : 0;
 }
 
-EXPORT long lua_resume(ARGS)
+OUR(lua_resume)
 {
 	struct resume_scope scope;
 	const uint32_t outside = region_depth;
-	struct coroutine *const co = served_or_met(a, CALLER);
+	struct coroutine *const co = served_or_met(a, number);
 	long r, by;
 
 	if (!co) {
-		by = resumer_of(lib_for(a, CALLER), a, b);
-		return met_at_return(REAL(lua_resume, a)(PASS), by, CALLER);
+		by = resumer_of(LIB, a, b);
+		return met_at_return(REAL(lua_resume)(PASS), by, number);
 	}
 	by = resumer_of(co->vm->lib, a, b);
 	level_to = 0;
@@ -239,10 +226,10 @@ EXPORT long lua_resume(ARGS)
 	region_depth += co->regions;
 	scope.co = NULL;
 	if (co->vm->lib->abi->resumable(&co->vm->lib->api, co->L, b, c))
-		resume_scope_begin(&scope, co, HERE);
+		resume_scope_begin(&scope, co, ABOVE);
 	r = ((any_fn *)co->vm->lib->api.lua_resume)(PASS);
-	resume_scope_end(&scope, (int)r, HERE);
-	co->regions = region_back(outside, (int)r == LUA_STATUS_YIELD, HERE);
+	resume_scope_end(&scope, (int)r, ABOVE);
+	co->regions = region_back(outside, (int)r == LUA_STATUS_YIELD, ABOVE);
 	at_resumer(co, by);
 	return r;
 }
@@ -252,21 +239,21 @@ EXPORT long lua_resume(ARGS)
 static long closing(struct coroutine *co, long by, weft_lua_function real,
 		    ARGS)
 {
-	const struct call_scope scope = call_scope_begin(co, HERE);
+	const struct call_scope scope = call_scope_begin(co, ABOVE);
 	long r;
 
-	call_scope_closing(co, HERE);
+	call_scope_closing(co, ABOVE);
 	r = ((any_fn *)real)(PASS);
-	call_scope_end(co, scope, false, HERE);
-	call_scope_closed(co, HERE);
+	call_scope_end(co, scope, false, ABOVE);
+	call_scope_closed(co, ABOVE);
 	at_resumer(co, by);
 	return r;
 }
 
-EXPORT long lua_closethread(ARGS)
+OUR(lua_closethread)
 {
 	struct coroutine *const co = served(a);
-	const struct lua_lib *const lib = lib_for(a, CALLER);
+	const struct lua_lib *const lib = LIB;
 
 	if (co)
 		return closing(co, b, lib->closethread, PASS);
@@ -274,10 +261,10 @@ EXPORT long lua_closethread(ARGS)
 }
 
 /* In LuaJIT, if it has this, L resets another coroutine. */
-EXPORT long lua_resetthread(ARGS)
+OUR(lua_resetthread)
 {
-	const struct lua_lib *const lib = lib_for(a, CALLER);
-	const bool is_jit = lib && lib->abi && lib->abi->is_jit;
+	const struct lua_lib *const lib = LIB;
+	const bool is_jit = lib->abi && lib->abi->is_jit;
 	struct coroutine *const co = served(is_jit ? b : a);
 
 	if (co)
@@ -288,16 +275,16 @@ EXPORT long lua_resetthread(ARGS)
 /* ------------------------------------------------------------------- calls */
 
 /* A protected call: it ends here whatever happens in it. Inlined, like the
- * next, so that HERE is the frame that the program has called. */
+ * next: ABOVE is the frame address of what the entry has called. */
 INLINE long protected_call(struct coroutine *co, weft_lua_function real, ARGS)
 {
 	struct call_scope scope;
 	long r;
 
 	lua_hook_back(co);
-	scope = call_scope_begin(co, HERE);
+	scope = call_scope_begin(co, ABOVE);
 	r = ((any_fn *)real)(PASS);
-	call_scope_end(co, scope, (int)r != 0, HERE);
+	call_scope_end(co, scope, (int)r != 0, ABOVE);
 	at_return(co);
 	return r;
 }
@@ -314,7 +301,7 @@ INLINE long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 
 	lua_hook_back(co);
 	if (!is_jit && co->serial == 0) {
-		open = call_scope_note(co, HERE);
+		open = call_scope_note(co, ABOVE);
 		r = ((any_fn *)real)(PASS);
 		vm->open = open;
 		at_return(co);
@@ -326,20 +313,20 @@ INLINE long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 		at_return(co);
 		return r;
 	}
-	scope = call_scope_begin(co, HERE);
+	scope = call_scope_begin(co, ABOVE);
 	r = ((any_fn *)real)(PASS);
-	call_scope_end(co, scope, false, HERE);
+	call_scope_end(co, scope, false, ABOVE);
 	at_return(co);
 	return r;
 }
 
 #define CALLS(name, how)                                                       \
-	EXPORT long name(ARGS)                                                 \
+	OUR(name)                                                              \
 	{                                                                      \
-		struct coroutine *const co = called(a, CALLER);                \
+		struct coroutine *const co = called(a, number);                \
                                                                                \
 		if (!co)                                                       \
-			return met_at_return(REAL(name, a)(PASS), a, CALLER);  \
+			return met_at_return(REAL(name)(PASS), a, number);  \
 		return how(co, co->vm->lib->api.name, PASS);                   \
 	}
 
@@ -364,12 +351,12 @@ static struct coroutine *holder(long L)
 	return h;
 }
 
-EXPORT long lua_sethook(ARGS)
+OUR(lua_sethook)
 {
 	struct coroutine *const co = holder(a);
 
 	if (!co)
-		return REAL(lua_sethook, a)(PASS);
+		return REAL(lua_sethook)(PASS);
 	co->app_hook = (int)c == 0 ? NULL : (weft_lua_function)b;
 	co->app_mask = !co->app_hook ? 0 : (int)c;
 	co->app_count = !co->app_hook ? 0 : (int)d;
@@ -378,11 +365,11 @@ EXPORT long lua_sethook(ARGS)
 }
 
 #define GETTER(name, value)                                                    \
-	EXPORT long name(ARGS)                                                 \
+	OUR(name)                                                              \
 	{                                                                      \
 		const struct coroutine *const co = holder(a);                  \
                                                                                \
-		return !co ? REAL(name, a)(PASS) : (long)(value);              \
+		return !co ? REAL(name)(PASS) : (long)(value);              \
 	}
 
 GETTER(lua_gethook, co->app_hook)
@@ -391,19 +378,19 @@ GETTER(lua_gethookcount, co->app_count)
 
 /* ------------------------------------------------------------------ LuaJIT */
 
-EXPORT long luaJIT_setmode(ARGS)
+OUR(luaJIT_setmode)
 {
 	struct coroutine *const co = served(a);
 
 	if (co && lua_jit_wants(co->vm, (int)c))
 		return 1;
-	return REAL(luaJIT_setmode, a)(PASS);
+	return REAL(luaJIT_setmode)(PASS);
 }
 
-EXPORT long luaopen_jit(ARGS)
+OUR(luaopen_jit)
 {
 	struct coroutine *const co = served(a);
-	const struct lua_lib *const lib = lib_for(a, CALLER);
+	const struct lua_lib *const lib = LIB;
 	const long r = ((any_fn *)lib->openjit)(PASS);
 
 	if (co)
@@ -411,19 +398,53 @@ EXPORT long luaopen_jit(ARGS)
 	return r;
 }
 
-/* -------------------------------------------- a Lua that is linked statically
- * Its linker leads calls here: from then on it is a library like a shared
- * one. */
+/* ----------------------------------------------------------------- entries */
 
-static const weft_lua_function ours[WEFT_LUA_WRAPS] = {
-#define X(name) (weft_lua_function)our_##name,
+/* Each is 16 bytes long: entry N calls ours with N as its seventh argument,
+ * which lies on the stack. */
+_Static_assert(LUA_LIB_ENTRY == 16, "as they are aligned");
+_Static_assert(LUA_LIBS == 32, "as many as NUMBERS");
+
+#if defined(__x86_64__)
+#define NUMBERS                                                                \
+	"0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,"    \
+	"25,26,27,28,29,30,31"
+#define ENTRIES(name)                                                          \
+	extern HIDDEN const char interpose_##name##_entries[];                 \
+	__asm__(".text\n"                                                      \
+		".p2align 4\n"                                                 \
+		".globl interpose_" #name "_entries\n"                         \
+		".hidden interpose_" #name "_entries\n"                        \
+		"interpose_" #name "_entries:\n"                               \
+		".irp number, " NUMBERS "\n"                                   \
+		".p2align 4\n"                                                 \
+		".cfi_startproc\n"                                             \
+		"push $\\number\n"                                             \
+		".cfi_adjust_cfa_offset 8\n"                                   \
+		"call interpose_" #name "\n"                                   \
+		"add $8, %rsp\n"                                               \
+		".cfi_adjust_cfa_offset -8\n"                                  \
+		"ret\n"                                                        \
+		".cfi_endproc\n"                                               \
+		".endr\n");
+#else
+#error "write ENTRIES for this architecture"
+#endif
+WEFT_LUA_WRAPPED(ENTRIES)
+
+static const char *const entries[WEFT_LUA_WRAPS] = {
+#define X(name) interpose_##name##_entries,
 	WEFT_LUA_WRAPPED(X)
 #undef X
 };
 
+/* -------------------------------------------- a Lua that is linked statically
+ * Its linker leads calls here: from then on it is a library like a shared
+ * one. */
+
 __attribute__((constructor(101))) static void begin(void)
 {
-	lua_lib_ours = ours;
+	lua_lib_entries = entries;
 	process_rejoins = lua_co_forget;
 }
 
@@ -437,7 +458,8 @@ EXPORT void weft_lua_linked(const struct weft_lua_linked *linked)
 	for (unsigned long i = 0; lib && i < linked->wraps &&
 	     i < WEFT_LUA_WRAPS; i++) {
 		if (linked->real[i])
-			linked->used[i] = ours[i];
+			linked->used[i] = (weft_lua_function)
+				lua_lib_stand_in((unsigned)i, lib->number);
 	}
 	errno = saved;
 }

@@ -13,6 +13,7 @@
 
 typedef struct lua_State lua_State;
 struct lua_local;
+struct link_map;
 struct lua_lib;
 struct lua_vm;
 struct coroutine;
@@ -86,6 +87,9 @@ struct lua_lib {
 	weft_lua_function open[WEFT_LUA_OPENS]; /* or NULL */
 	const struct lua_abi *abi; /* NULL: calls are only passed on */
 	const void *map;           /* link_map; NULL: a program's own table */
+	/* The module that its functions lie in; NULL: none, or it is gone. */
+	const struct link_map *home;
+	int number;                /* of the functions that links lead to */
 	bool interposed;           /* resumes and protected calls are seen */
 	bool linked;               /* statically, and led here (linked.h) */
 	_Atomic enum lua_layout layout;

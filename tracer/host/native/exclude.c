@@ -3,13 +3,12 @@
  * those functions that are seen while Lua alone runs.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/native/exclude.h"
+#include "tracer/host/base/dynamic.h"
 #include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
 
 #include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
 #include <signal.h>
 #include <string.h>
 
@@ -27,65 +26,24 @@ static THREAD_LOCAL sigset_t before;
 static struct excluded larger[EXCLUDE_MOST];
 static _Atomic uint32_t larger_count;
 
-/* A library's tables of symbols; NULL and 0 for those that it does not have. */
-struct symbols {
-	const ElfW(Sym) *all;
-	const char *names;
-	const uint32_t *hash; /* of GNU's kind: buckets, first, words, shift */
-	const ElfW(Rela) *uses[2]; /* of symbols; of functions called */
-	size_t used[2];       /* bytes */
-};
-
-/* Where this entry points. The loader has made it an address if the entry
- * lies in memory that can be written; else it is an offset. */
-static const void *place(const struct link_map *map, const ElfW(Dyn) *d)
-{
-	return (const void *)(d->d_un.d_ptr < map->l_addr ?
-			      map->l_addr + d->d_un.d_ptr : d->d_un.d_ptr);
-}
-
-/* Finds the tables in the dynamic section. False: there are no symbols. */
-static bool read_symbols(const struct link_map *map, struct symbols *s)
-{
-	memset(s, 0, sizeof(*s));
-	for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
-		if (d->d_tag == DT_SYMTAB)
-			s->all = place(map, d);
-		else if (d->d_tag == DT_STRTAB)
-			s->names = place(map, d);
-		else if (d->d_tag == DT_GNU_HASH)
-			s->hash = place(map, d);
-		else if (d->d_tag == DT_RELA)
-			s->uses[0] = place(map, d);
-		else if (d->d_tag == DT_JMPREL)
-			s->uses[1] = place(map, d);
-		else if (d->d_tag == DT_RELASZ)
-			s->used[0] = d->d_un.d_val;
-		else if (d->d_tag == DT_PLTRELSZ)
-			s->used[1] = d->d_un.d_val;
-	}
-	return s->all && s->names;
-}
-
 /* Is it a use of the hook for entries? Code that was built with the flag has
  * both. */
-static bool is_hook(const struct symbols *s, const ElfW(Rela) *use)
+static bool is_hook(const struct dynamic *s, const ElfW(Rela) *use)
 {
 	const uint32_t i = (uint32_t)ELF64_R_SYM(use->r_info);
 
-	return i != 0 && strcmp(s->names + s->all[i].st_name,
+	return i != 0 && strcmp(s->names + s->symbols[i].st_name,
 				"__cyg_profile_func_enter") == 0;
 }
 
 /* Only code that was built with the flag refers to the hooks. */
-static bool calls_hooks(const struct symbols *s)
+static bool calls_hooks(const struct dynamic *s)
 {
 	for (int k = 0; k < 2; k++) {
-		const size_t n = !s->uses[k] ? 0 :
-				 s->used[k] / sizeof(*s->uses[k]);
+		const size_t n = s->sizes[k] / sizeof(*s->relocs[k]);
 
 		for (size_t i = 0; i < n; i++) {
-			if (is_hook(s, &s->uses[k][i]))
+			if (is_hook(s, &s->relocs[k][i]))
 				return true;
 		}
 	}
@@ -94,18 +52,18 @@ static bool calls_hooks(const struct symbols *s)
 
 /* Variables tell nothing, nor do names that begin with an underscore, which are
  * the compiler's and the linker's. */
-static bool is_of_lua(const struct symbols *s, uint32_t i)
+static bool is_of_lua(const struct dynamic *s, uint32_t i)
 {
-	const char *const name = s->names + s->all[i].st_name;
+	const char *const name = s->names + s->symbols[i].st_name;
 
-	return ELF64_ST_TYPE(s->all[i].st_info) != STT_FUNC ||
+	return ELF64_ST_TYPE(s->symbols[i].st_info) != STT_FUNC ||
 	       name[0] == '_' || strncmp(name, "lua", 3) == 0 ||
 	       strncmp(name, "lj_", 3) == 0;
 }
 
 /* Are all functions that it defines Lua's? Each bucket's chain ends with a word
  * whose lowest bit is set. */
-static bool is_lua_alone(const struct symbols *s)
+static bool is_lua_alone(const struct dynamic *s)
 {
 	const uint32_t buckets = !s->hash ? 0 : s->hash[0];
 	const uint32_t first = buckets == 0 ? 0 : s->hash[1];
@@ -156,11 +114,11 @@ static void add(struct excluded *to, _Atomic uint32_t *count,
 void exclude_look(const void *address)
 {
 	struct dl_find_object o;
-	struct symbols s;
+	struct dynamic s;
 
 	if (!address || _dl_find_object((void *)(uintptr_t)address, &o) != 0 ||
 	    exclude_has((uint64_t)address) ||
-	    !read_symbols(o.dlfo_link_map, &s))
+	    !dynamic_read(&s, o.dlfo_link_map))
 		return;
 	/* A program exports what its libraries ask for: that tells nothing. */
 	if (o.dlfo_link_map->l_name[0] == '\0' || !calls_hooks(&s) ||
@@ -216,13 +174,13 @@ void exclude_add(uint64_t function)
 bool exclude_learn(const void *address)
 {
 	struct dl_find_object o;
-	struct symbols s;
+	struct dynamic s;
 	sigset_t all;
 
 	if (!address || kernel_confined ||
 	    _dl_find_object((void *)(uintptr_t)address, &o) != 0 ||
 	    exclude_has((uint64_t)address) ||
-	    !read_symbols(o.dlfo_link_map, &s) || !calls_hooks(&s))
+	    !dynamic_read(&s, o.dlfo_link_map) || !calls_hooks(&s))
 		return false;
 	/* What a signal handler calls is the program's. */
 	sigfillset(&all);

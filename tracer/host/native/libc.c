@@ -5,33 +5,28 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/base/module.h"
 #include "tracer/host/link/link.h"
+#include "tracer/host/link/stand_in.h"
 #include "tracer/host/native/exclude.h"
 #include "tracer/host/pool/process.h"
 #include "tracer/host/thread/thread.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+HOOK void __cyg_profile_func_enter(void *fn, void *site);
+HOOK void __cyg_profile_func_exit(void *fn, void *site);
 
 typedef void jump_fn(struct __jmp_buf_tag *, int);
 
-/* Set by begin; NULL while other libraries' constructors run before it. */
-static jump_fn *real_longjmp, *real__longjmp, *real_siglongjmp, *real_chk;
-static int (*real_dlclose)(void *);
+/* What ours go on to. */
+static void *real_longjmp, *real__longjmp, *real_siglongjmp, *real_chk;
+static void *real_dlclose, *real_sigaltstack, *real_prctl;
 
 /* Can this libc's jump buffers be read? Found out at the start. */
 static bool readable;
-
-/* The function of that name in the libraries behind this one. */
-static void *next(const char *name)
-{
-	return dlsym(RTLD_NEXT, name);
-}
 
 /* The stack pointer a jump will set. glibc on x86-64 keeps it in word 6,
  * rotated and xored with the thread's pointer guard
@@ -52,7 +47,7 @@ static uint64_t target_of(const struct __jmp_buf_tag *env)
 
 /* A jump buffer made here must lead to this stack frame; where it does not,
  * libc keeps it in another way, and jumps are found by later events. */
-__attribute__((constructor(101))) static void begin(void)
+static void try_jump_buffer(void)
 {
 	const uint64_t here = (uint64_t)__builtin_frame_address(0);
 	jmp_buf env;
@@ -62,11 +57,6 @@ __attribute__((constructor(101))) static void begin(void)
 
 		readable = there <= here && here - there < 65536;
 	}
-	real_longjmp = (jump_fn *)next("longjmp");
-	real__longjmp = (jump_fn *)next("_longjmp");
-	real_siglongjmp = (jump_fn *)next("siglongjmp");
-	real_chk = (jump_fn *)next("__longjmp_chk");
-	real_dlclose = (int (*)(void *))next("dlclose");
 }
 
 /* ------------------------------------------------------------------ jumps */
@@ -117,19 +107,13 @@ static void tell_jump(const struct __jmp_buf_tag *env)
 
 /* A stand-in for one of the functions that jump. */
 #define WRAP(name, real)                                                       \
-	EXPORT void name(struct __jmp_buf_tag env[1], int value)               \
-		__attribute__((noreturn));                                     \
-	EXPORT void name(struct __jmp_buf_tag env[1], int value)               \
+	static __attribute__((noreturn)) void our_##name(                      \
+		struct __jmp_buf_tag env[1], int value)                        \
 	{                                                                      \
-		if (!real)                                                     \
-			real = (jump_fn *)next(#name);                         \
 		tell_jump(env);                                                \
-		real(env, value);                                              \
+		((jump_fn *)real)(env, value);                                 \
 		__builtin_unreachable();                                       \
 	}
-
-void __longjmp_chk(struct __jmp_buf_tag env[1], int value)
-	__attribute__((noreturn));
 
 WRAP(longjmp, real_longjmp)
 WRAP(_longjmp, real__longjmp)
@@ -138,9 +122,10 @@ WRAP(__longjmp_chk, real_chk)
 
 /* Hooks on the signal stack have stack pointers that cannot be compared with
  * those of the thread: it must be known where that stack lies. */
-EXPORT int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
+static int our_sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
 {
-	const int r = (int)syscall(SYS_sigaltstack, ss, old);
+	const int r = ((int (*)(const stack_t *, stack_t *))real_sigaltstack)(
+		ss, old);
 
 	if (r == 0 && ss) {
 		const uint64_t low = (uint64_t)ss->ss_sp;
@@ -165,16 +150,14 @@ static void say_module_goes(void)
 				 POOL_GENERATION_STEP);
 }
 
-EXPORT int dlclose(void *handle)
+static int our_dlclose(void *handle)
 {
 	const uint64_t here = (uint64_t)__builtin_frame_address(0);
 	int r;
 
-	if (!real_dlclose)
-		real_dlclose = (int (*)(void *))next("dlclose");
 	link_close_begin(here);
 	say_module_goes();
-	r = real_dlclose(handle);
+	r = ((int (*)(void *))real_dlclose)(handle);
 	link_close_end(here);
 	exclude_check();
 	say_module_goes();
@@ -201,17 +184,41 @@ static bool may_confine(int option)
 }
 
 /* libc's has a variable number of arguments, all in registers. */
-EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
-		 unsigned long d);
-
-EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
-		 unsigned long d)
+static int our_prctl(int option, unsigned long a, unsigned long b,
+		     unsigned long c, unsigned long d)
 {
+	typedef int prctl_fn(int, unsigned long, unsigned long, unsigned long,
+			     unsigned long);
+
 	if (may_confine(option))
 		kernel_confine();
 	if (ends_recording(option, a) && thread_self) {
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_CONFINED);
 		thread_end(&mapped_pool->unrecorded);
 	}
-	return (int)syscall(SYS_prctl, option, a, b, c, d);
+	return ((prctl_fn *)real_prctl)(option, a, b, c, d);
+}
+
+/* ---------------------------------------------------------------- the table */
+
+__attribute__((constructor(101))) static void begin(void)
+{
+	static const struct stand_in ours[] = {
+#ifndef __SANITIZE_THREAD__
+		{ "longjmp", (void *)our_longjmp, &real_longjmp },
+		{ "_longjmp", (void *)our__longjmp, &real__longjmp },
+		{ "siglongjmp", (void *)our_siglongjmp, &real_siglongjmp },
+		{ "__longjmp_chk", (void *)our___longjmp_chk, &real_chk },
+		{ "sigaltstack", (void *)our_sigaltstack, &real_sigaltstack },
+#endif
+		{ "dlclose", (void *)our_dlclose, &real_dlclose },
+		{ "prctl", (void *)our_prctl, &real_prctl },
+		{ "__cyg_profile_func_enter",
+		  (void *)__cyg_profile_func_enter, NULL },
+		{ "__cyg_profile_func_exit",
+		  (void *)__cyg_profile_func_exit, NULL },
+	};
+
+	try_jump_buffer();
+	stand_in_add(ours, sizeof(ours) / sizeof(ours[0]));
 }

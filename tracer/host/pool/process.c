@@ -328,10 +328,18 @@ static void choose_break(void)
 }
 #endif
 
-__attribute__((constructor)) static void begin(void)
+/* libc passes a constructor what it passes main. It has not set environ yet if
+ * ours is the first constructor of all. */
+__attribute__((constructor)) static void begin(int argc, char **argv,
+					       char **envp)
 {
-	mailbox.is_late = link_is_late();
 	const int saved = errno;
+
+	(void)argc;
+	(void)argv;
+	if (!environ)
+		environ = envp;
+	mailbox.is_late = link_is_late();
 
 #ifdef WEFT_TEST_BREAKS
 	choose_break();

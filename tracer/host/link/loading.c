@@ -1,0 +1,177 @@
+/* loading.c - stands in for the functions that open libraries and look for
+ * their functions: what a program opens later is led before it is called.
+ *
+ * Which library is meant depends on who calls dlopen or dlsym, and libc looks
+ * for that at the return address. So where the caller matters, libc's function
+ * is jumped to, with all as the program left it.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/base/kernel.h"
+#include "tracer/host/link/link.h"
+#include "tracer/host/link/stand_in.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+/* What one of these has found out, in two registers. Unless it is final, libc's
+ * function is jumped to. */
+struct answer {
+	void *value;
+	uint64_t is_final;
+};
+
+HIDDEN void *loading_real_dlopen, *loading_real_dlmopen, *loading_real_dlsym;
+
+typedef void *open_fn(const char *, int);
+typedef void *open_in_fn(Lmid_t, const char *, int);
+typedef void *find_fn(void *, const char *);
+
+/* Libraries are searched for by what the caller's module says, unless the name
+ * is a path; $ORIGIN in it is the caller's. */
+static bool is_plain_path(const char *file)
+{
+	return file && strchr(file, '/') && !strchr(file, '$');
+}
+
+static const struct link_map *first_of(const struct link_map *map)
+{
+	while (map && map->l_prev)
+		map = map->l_prev;
+	return map;
+}
+
+/* Is a library opened for both in the same namespace? */
+static bool is_beside_us(const void *caller)
+{
+	return first_of(dynamic_module_at(caller)) ==
+	       first_of(dynamic_module_at((void *)(uintptr_t)link_lead));
+}
+
+HIDDEN struct answer loading_dlopen(const char *file, int mode, long none,
+				    const void *caller);
+HIDDEN struct answer loading_dlmopen(Lmid_t space, const char *file, int mode,
+				     const void *caller);
+HIDDEN struct answer loading_dlsym(void *handle, const char *name, long none,
+				   const void *caller);
+
+struct answer loading_dlopen(const char *file, int mode, long none,
+			     const void *caller)
+{
+	struct answer a = { NULL, false };
+
+	(void)none;
+	link_lead_new();
+	if (!is_plain_path(file) || !is_beside_us(caller))
+		return a;
+	a.value = ((open_fn *)loading_real_dlopen)(file, mode);
+	a.is_final = true;
+	if (a.value)
+		link_lead_new();
+	return a;
+}
+
+struct answer loading_dlmopen(Lmid_t space, const char *file, int mode,
+			      const void *caller)
+{
+	struct answer a = { NULL, false };
+
+	(void)caller;
+	link_lead_new();
+	if (!is_plain_path(file))
+		return a;
+	a.value = ((open_in_fn *)loading_real_dlmopen)(space, file, mode);
+	a.is_final = true;
+	if (a.value)
+		link_lead_new();
+	return a;
+}
+
+/* The function that dlsym would find for this caller; NULL: none, or it is for
+ * libc alone to say. */
+static void *found(void *handle, const char *name, const void *caller)
+{
+	const struct link_map *const map = dynamic_module_at(caller);
+
+	if (handle == RTLD_NEXT || (handle == RTLD_DEFAULT && !map))
+		return NULL;
+	return handle == RTLD_DEFAULT ? link_found_by(map, name) :
+	       ((find_fn *)loading_real_dlsym)(handle, name);
+}
+
+struct answer loading_dlsym(void *handle, const char *name, long none,
+			    const void *caller)
+{
+	struct answer a = { NULL, false };
+	int number;
+	void *f;
+
+	(void)none;
+	if (strncmp(name, "weft_", 5) == 0)
+		return a; /* link_lead itself may come here, in a test */
+	/* Who opens a library may change the rights of memory; who asks for a
+	 * function need not. */
+	if (!kernel_confined)
+		link_lead_new();
+	number = stand_in_of(name);
+	f = number < 0 ? NULL : found(handle, name, caller);
+	if (f)
+		a.value = stand_in_for(number, f, dynamic_module_at(f));
+	if (a.value)
+		dlerror(); /* no search of ours has failed */
+	a.is_final = a.value != NULL;
+	return a;
+}
+
+/* Asks with the program's arguments and its return address, and returns to the
+ * program or jumps to libc's. */
+#if defined(__x86_64__)
+#define ASKING(name)                                                           \
+	HIDDEN void loading_our_##name(void);                                  \
+	__asm__(".text\n"                                                      \
+		".p2align 4\n"                                                 \
+		".globl loading_our_" #name "\n"                               \
+		".hidden loading_our_" #name "\n"                              \
+		".type loading_our_" #name ", @function\n"                     \
+		"loading_our_" #name ":\n"                                     \
+		".cfi_startproc\n"                                             \
+		"push %rdi\n"                                                  \
+		".cfi_adjust_cfa_offset 8\n"                                   \
+		"push %rsi\n"                                                  \
+		".cfi_adjust_cfa_offset 8\n"                                   \
+		"push %rdx\n"                                                  \
+		".cfi_adjust_cfa_offset 8\n"                                   \
+		"mov 24(%rsp), %rcx\n"                                         \
+		"call loading_" #name "\n"                                     \
+		"test %rdx, %rdx\n"                                            \
+		"pop %rdx\n"                                                   \
+		".cfi_adjust_cfa_offset -8\n"                                  \
+		"pop %rsi\n"                                                   \
+		".cfi_adjust_cfa_offset -8\n"                                  \
+		"pop %rdi\n"                                                   \
+		".cfi_adjust_cfa_offset -8\n"                                  \
+		"jz 1f\n"                                                      \
+		"ret\n"                                                        \
+		"1: jmp *loading_real_" #name "(%rip)\n"                       \
+		".cfi_endproc\n"                                               \
+		".size loading_our_" #name ", . - loading_our_" #name "\n")
+#else
+#error "write ASKING for this architecture"
+#endif
+
+ASKING(dlopen);
+ASKING(dlmopen);
+ASKING(dlsym);
+
+/* A program that a recorder was late for may keep what dlsym gives it when the
+ * recorder has gone: there, the recorder sees what is opened. */
+__attribute__((constructor(101))) static void begin(void)
+{
+	static const struct stand_in ours[] = {
+		{ "dlopen", (void *)loading_our_dlopen, &loading_real_dlopen },
+		{ "dlmopen", (void *)loading_our_dlmopen,
+		  &loading_real_dlmopen },
+		{ "dlsym", (void *)loading_our_dlsym, &loading_real_dlsym },
+	};
+
+	if (!link_is_late())
+		stand_in_add(ours, sizeof(ours) / sizeof(ours[0]));
+}
