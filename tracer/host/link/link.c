@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -27,6 +28,8 @@ enum { LINKS = 16384 };
 
 /* Was this library loaded by a recorder? Then links are put back some day. */
 static bool is_late;
+
+_Atomic bool link_refused;
 
 /* Those that are to be put back. */
 struct link {
@@ -134,10 +137,16 @@ struct opened {
 	uint64_t from, to;
 };
 
+/* The program may have a function of libc's name. */
+static bool protect(uint64_t from, uint64_t to, int rights)
+{
+	return syscall(SYS_mprotect, from, to - from, rights) == 0;
+}
+
 static void shut(struct opened *o)
 {
 	if (o->from < o->to)
-		mprotect((void *)o->from, o->to - o->from, PROT_READ);
+		protect(o->from, o->to, PROT_READ);
 	o->from = o->to = 0;
 }
 
@@ -149,8 +158,7 @@ static bool set(struct opened *o, const struct link *l, uint64_t value)
 	if (at >= l->fixed && at < l->fixed_end &&
 	    (at < o->from || at >= o->to)) {
 		shut(o);
-		if (mprotect((void *)l->fixed, l->fixed_end - l->fixed,
-			     PROT_READ | PROT_WRITE) != 0)
+		if (!protect(l->fixed, l->fixed_end, PROT_READ | PROT_WRITE))
 			return false;
 		o->from = l->fixed;
 		o->to = l->fixed_end;
@@ -311,7 +319,9 @@ static void lead_link(struct pass *p, const ElfW(Rela) *r)
 	}
 	l.is_close = strcmp(p->of.names + p->of.symbols[ELF64_R_SYM(
 			    r->r_info)].st_name, "dlclose") == 0;
-	if (set(&p->opened, &l, l.ours) && is_late)
+	if (!set(&p->opened, &l, l.ours))
+		link_refused = true;
+	else if (is_late)
 		links[link_count++] = l;
 }
 
@@ -409,13 +419,6 @@ static struct loads loads_now(void)
 	return now;
 }
 
-void link_lead_new(void)
-{
-	const struct loads now = loads_now();
-
-	if (now.adds != seen.adds || now.subs != seen.subs)
-		link_lead();
-}
 
 static bool comes_after(const struct link_map *map, const struct link_map *what)
 {
@@ -504,6 +507,9 @@ bool link_put_back(void)
 	return true;
 }
 
+/* Are modules that were led to be looked at again? */
+static _Atomic bool anew;
+
 /* Under the loader's lock. */
 static long lead_all(void)
 {
@@ -512,7 +518,7 @@ static long lead_all(void)
 
 	if (is_late && !begin_use())
 		return ATTACH_LEAD_LATER;
-	if (now.subs != seen.subs)
+	if (atomic_exchange(&anew, false) || now.subs != seen.subs)
 		memset(done, 0, sizeof(done));
 	forget_gone();
 	p.ours = dynamic_module_at(links);
@@ -549,14 +555,28 @@ bool link_is_late(void)
 	return ours && strstr(ours->l_name, ATTACH_LATE);
 }
 
-long link_lead(void)
+static void lead(void)
 {
 	const int saved = errno;
 
-	led = ATTACH_LEAD_LATER;
 	dlsym(RTLD_DEFAULT, "weft_links_locked");
 	errno = saved;
+}
+
+long link_lead(void)
+{
+	led = ATTACH_LEAD_LATER;
+	anew = true;
+	lead();
 	return led;
+}
+
+void link_lead_new(void)
+{
+	const struct loads now = loads_now();
+
+	if (now.adds != seen.adds || now.subs != seen.subs)
+		lead();
 }
 
 /* After the constructors that make stand-ins known, and before those of all

@@ -16,6 +16,9 @@ struct link_map;
 /* Was this library loaded by a recorder? */
 bool link_is_late(void);
 
+/* Was there a link that could not be written? Its calls are not seen. */
+extern HIDDEN _Atomic bool link_refused;
+
 /* Lead the links of all modules that are loaded now. Returns how many are led,
  * or ATTACH_LEAD_LATER and the like. Takes the loader's lock. */
 long link_lead(void);

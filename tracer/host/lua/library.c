@@ -119,15 +119,26 @@ static const struct link_map *module_of(const struct lua_lib *lib)
 	return dynamic_module_at((void *)lib->api.lua_sethook);
 }
 
-/* The library that is this module, or linked into it; or the program's own, if
- * it gave its functions. */
-static struct lua_lib *known(const struct link_map *map)
+/* Does it lie in this module: is it that, or linked into it, or the program's
+ * own, if it gave its functions? sethook: what the module exports, or NULL.
+ * Another library may lie where one was closed: that is gone. */
+static bool is_at(struct lua_lib *lib, const struct link_map *map,
+		  const void *sethook)
+{
+	if (!lib || lib->home != map || (!lib->map && map->l_name[0] != '\0'))
+		return false;
+	if (module_of(lib) != map ||
+	    (sethook && lib->api.lua_sethook != (weft_lua_function)sethook))
+		lib->home = NULL;
+	return lib->home;
+}
+
+static struct lua_lib *known(const struct link_map *map, const void *sethook)
 {
 	for (int i = 0; map && i < LUA_LIBS; i++) {
 		struct lua_lib *const lib = lua_lib_numbered(i);
 
-		if (lib && lib->home == map && module_of(lib) == map &&
-		    (lib->map || map->l_name[0] == '\0'))
+		if (is_at(lib, map, sethook))
 			return lib;
 	}
 	return NULL;
@@ -154,19 +165,17 @@ static bool enlist(struct lua_lib *lib)
 /* The Lua in this module, made known if it is a shared library; or NULL. */
 static struct lua_lib *at_module(const struct link_map *map)
 {
-	struct lua_lib *lib = known(map);
+	struct lua_lib *lib;
 	struct dynamic d;
 	void *sethook;
 
 	if (!map || !dynamic_read(&d, map))
-		return lib;
+		return NULL;
 	sethook = dynamic_find(&d, "lua_sethook");
-	/* Another library may lie where one was closed. */
-	if (lib && (!sethook || (weft_lua_function)sethook ==
-				lib->api.lua_sethook))
+	lib = known(map, sethook);
+	if (lib || !sethook || map->l_name[0] == '\0')
 		return lib;
-	lib = !sethook || map->l_name[0] == '\0' ? NULL :
-	      memory_get(sizeof(*lib));
+	lib = memory_get(sizeof(*lib));
 	if (!lib)
 		return NULL;
 	exclude_look(sethook);
@@ -244,7 +253,8 @@ struct lua_lib *lua_lib_linked(const struct weft_lua_linked *from)
 
 void lua_lib_unlinked(const struct weft_lua_linked *from)
 {
-	struct lua_lib *const lib = known(dynamic_module_at(from->real));
+	struct lua_lib *const lib = known(dynamic_module_at(from->real),
+					  NULL);
 
 	/* The program itself stays. */
 	if (lib && lib->linked && lib->home->l_name[0] != '\0') {
@@ -296,7 +306,7 @@ struct lua_lib *lua_lib_given(const struct weft_lua_api *api)
 	/* Where links are led, a program with a shared Lua gives ours. */
 	const int number = lua_lib_number_of((void *)api->lua_sethook);
 	struct lua_lib *lib = number >= 0 ? lua_lib_numbered(number) :
-		known(dynamic_module_at((void *)api->lua_sethook));
+		known(dynamic_module_at((void *)api->lua_sethook), NULL);
 
 	if (number < 0 && (!lib || !lib->linked))
 		lib = given(api);

@@ -1,6 +1,7 @@
 /* vm.c - the VMs of the program, and their names in chunks; a thread's Lua
  * part. SPDX-License-Identifier: MIT */
 #include "tracer/host/base/memory.h"
+#include "tracer/host/link/link.h"
 #include "tracer/host/lua/vm.h"
 #include "tracer/host/native/exclude.h"
 #include "tracer/host/pool/process.h"
@@ -268,6 +269,8 @@ struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 	if (!vm)
 		return NULL;
 	atomic_fetch_add(&lua_vm_made, 1);
+	if (link_refused)
+		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_PASSED);
 	vm->interposed = lib->interposed;
 	if (lib->abi) {
 		vm->family = lib->abi->family(&lib->api, main);
