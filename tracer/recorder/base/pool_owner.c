@@ -321,7 +321,7 @@ static void pool_cleanup(void)
 	each_abandoned(remove_others, &newest);
 }
 
-static uint64_t limit_of(int resource)
+static uint64_t limit_of(__rlimit_resource_t resource)
 {
 	struct rlimit limit;
 
@@ -480,8 +480,7 @@ static void fill_pool(struct pool_owner *o, const struct pool_wish *wish)
 		atomic_store(&o->states[i], buffer_word(BUFFER_CLOSED, 0, 0));
 	pool_mutex_renew(&p->recorder);
 	pthread_mutex_lock(&p->recorder);
-	atomic_thread_fence(memory_order_release);
-	p->magic = POOL_MAGIC;
+	__atomic_store_n(&p->magic, POOL_MAGIC, __ATOMIC_RELEASE);
 }
 
 int pool_owner_create(struct pool_owner *o, const struct pool_wish *wish)
