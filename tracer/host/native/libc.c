@@ -22,8 +22,11 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site);
 typedef void jump_fn(struct __jmp_buf_tag *, int);
 
 /* What ours go on to. */
+#ifndef __SANITIZE_THREAD__
 static void *real_longjmp, *real__longjmp, *real_siglongjmp, *real_chk;
-static void *real_dlclose, *real_sigaltstack, *real_prctl;
+static void *real_sigaltstack;
+#endif
+static void *real_dlclose, *real_prctl;
 
 /* Can this libc's jump buffers be read? Found out at the start. */
 static bool readable;
