@@ -186,9 +186,10 @@ struct pass {
 	 * the order of the list. */
 	bool is_start;
 	bool is_full;
-	/* Of the module that is looked at: what is read-only of it. */
+	/* The module that is looked at; of it, what the loader has made
+	 * read-only, and where it can be written otherwise. */
 	struct dynamic of;
-	uint64_t fixed, fixed_end;
+	uint64_t fixed, fixed_end, open, open_end;
 	struct opened opened;
 };
 
@@ -270,11 +271,16 @@ static bool is_of_name(void *function, const struct link_map *at,
 	return at && dynamic_read(&d, at) && dynamic_find(&d, name) == function;
 }
 
-static bool is_link(const struct pass *p, const ElfW(Rela) *r)
+/* Not in code (text relocations). */
+static bool is_in_data(const struct pass *p, uint64_t word)
+{
+	return word >= p->open && word < p->open_end;
+}
+
+static bool is_link(const ElfW(Rela) *r)
 {
 	const uint64_t type = ELF64_R_TYPE(r->r_info);
 
-	(void)p;
 	return type == TO_FUNCTION || type == TO_ANY ||
 	       (type == TO_DATA && r->r_addend == 0 && !is_late);
 }
@@ -307,7 +313,7 @@ static void lead_link(struct pass *p, const ElfW(Rela) *r)
 	struct link l = { .word = word, .map = p->of.map, .fixed = p->fixed,
 			  .fixed_end = p->fixed_end };
 
-	if (!is_link(p, r))
+	if (!is_link(r) || !is_in_data(p, (uint64_t)word))
 		return;
 	l.old = *word;
 	l.ours = led_to(p, r, *word);
@@ -327,15 +333,15 @@ static void lead_link(struct pass *p, const ElfW(Rela) *r)
 
 /* ---- modules ---- */
 
-/* What of the module the loader has made read-only. */
-static void find_fixed(struct pass *p, const struct link_map *map)
+/* The parts of the module that can be written, now or before it was ready. */
+static void find_data(struct pass *p, const struct link_map *map)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
 	const ElfW(Ehdr) *head;
 	const ElfW(Phdr) *part;
 	struct dl_find_object o;
 
-	p->fixed = p->fixed_end = 0;
+	p->fixed = p->fixed_end = p->open = p->open_end = 0;
 	if (_dl_find_object(map->l_ld, &o) != 0)
 		return;
 	head = o.dlfo_map_start;
@@ -346,10 +352,14 @@ static void find_fixed(struct pass *p, const struct link_map *map)
 	for (int i = 0; i < head->e_phnum; i++) {
 		const uint64_t at = map->l_addr + part[i].p_vaddr;
 
-		if (part[i].p_type != PT_GNU_RELRO)
-			continue;
-		p->fixed = at & ~page;
-		p->fixed_end = (at + part[i].p_memsz) & ~page;
+		if (part[i].p_type == PT_GNU_RELRO) {
+			p->fixed = at & ~page;
+			p->fixed_end = (at + part[i].p_memsz) & ~page;
+		} else if (part[i].p_type == PT_LOAD &&
+			   (part[i].p_flags & PF_W)) {
+			p->open = p->open ? p->open : at;
+			p->open_end = at + part[i].p_memsz;
+		}
 	}
 }
 
@@ -359,7 +369,7 @@ static void lead_module(struct pass *p, const struct link_map *map)
 	if ((map == p->ours && map->l_name[0] != '\0') ||
 	    !dynamic_read(&p->of, map))
 		return;
-	find_fixed(p, map);
+	find_data(p, map);
 	for (int k = 0; k < 2; k++) {
 		const uint64_t n = p->of.sizes[k] / sizeof(ElfW(Rela));
 
