@@ -376,20 +376,15 @@ static void leave_open(struct slow *s, const struct top *t, struct wait *w,
 	}
 }
 
-/* The coroutine's open calls wait until it is resumed. At its end it has
- * none. */
-static void suspend(void *ctx, const struct replay_event *e)
+/* The coroutine's open calls wait until it is resumed. */
+static void hold_open(struct slow *s, struct lane *l,
+		      const struct replay_event *e)
 {
-	struct slow *const s = ctx;
-	struct lane *const l = lane(s, e->stream);
 	struct wait *w = other_end(s, e);
 	struct slot slot;
 	struct top t;
 	size_t wanted;
 
-	change(l, MIN(e->depth, stream_top(e->stream).base));
-	if (suspend_ends(e->reason))
-		return;
 	t = look_top(l, e->stream);
 	for (size_t i = t.base; i < t.depth; i++) {
 		slot = slot_of(l, e->stream, i);
@@ -405,6 +400,17 @@ static void suspend(void *ctx, const struct replay_event *e)
 		leave_open(s, &t, new_wait(s, e, e->tick, false), wanted, e);
 	for (size_t i = t.base; i < t.depth; i++)
 		t.slots[i].func = 0;
+}
+
+/* At its end it has none. Its frames are on the stack until this is over. */
+static void suspend(void *ctx, const struct replay_event *e)
+{
+	struct slow *const s = ctx;
+	struct lane *const l = lane(s, e->stream);
+
+	if (!suspend_ends(e->reason))
+		hold_open(s, l, e);
+	change(l, MIN(e->depth, stream_top(e->stream).base));
 }
 
 /* What is there now; nothing is known of what was before. A call is partial
