@@ -238,7 +238,7 @@ for option in "--max-events 60" "--merge-below 40ns" "--merge-below 1s"; do
 		fail "$option: $(wc -l <"$T/spans") of $all"
 	[ "$(awk '{ n += $4 } END { print n }' "$T/spans")" = $calls ] ||
 		fail "$option: calls are missing"
-	grep -q 'are in events that stand for several ones' "$T/e" ||
+	grep -q 'in events that stand for several ones' "$T/e" ||
 		fail "$option says: $(cat "$T/e")"
 	jq -e '.otherData.title | test("folded")' "$T/x.json" >/dev/null ||
 		fail "$option: the file does not say so"

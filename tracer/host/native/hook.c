@@ -439,3 +439,9 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 	    !TRY(s, sp, left(s, top, (uint64_t)fn, (uint64_t)site, false)))
 		leave_or_count((uint64_t)fn, (uint64_t)site, sp);
 }
+
+/* Their names mean libc's where a recorder has loaded this library. */
+extern HIDDEN __typeof__(__cyg_profile_func_enter) hook_enter
+	__attribute__((alias("__cyg_profile_func_enter")));
+extern HIDDEN __typeof__(__cyg_profile_func_exit) hook_exit
+	__attribute__((alias("__cyg_profile_func_exit")));

@@ -16,8 +16,9 @@
 #include <setjmp.h>
 #include <signal.h>
 
-HOOK void __cyg_profile_func_enter(void *fn, void *site);
-HOOK void __cyg_profile_func_exit(void *fn, void *site);
+/* Of hook.c. */
+HIDDEN void hook_enter(void *fn, void *site);
+HIDDEN void hook_exit(void *fn, void *site);
 
 typedef void jump_fn(struct __jmp_buf_tag *, int);
 
@@ -216,10 +217,8 @@ __attribute__((constructor(101))) static void begin(void)
 #endif
 		{ "dlclose", (void *)our_dlclose, &real_dlclose },
 		{ "prctl", (void *)our_prctl, &real_prctl },
-		{ "__cyg_profile_func_enter",
-		  (void *)__cyg_profile_func_enter, NULL },
-		{ "__cyg_profile_func_exit",
-		  (void *)__cyg_profile_func_exit, NULL },
+		{ "__cyg_profile_func_enter", (void *)hook_enter, NULL },
+		{ "__cyg_profile_func_exit", (void *)hook_exit, NULL },
 	};
 
 	try_jump_buffer();
