@@ -1,5 +1,5 @@
-/* loading.c - stands in for the functions that open libraries and look for
- * their functions: what a program opens later is led before it is called.
+/* loading.c - replaces the functions that open libraries and look up their
+ * symbols, so that the links of a library opened later are led, too.
  *
  * Which library is meant depends on who calls dlopen or dlsym, and libc looks
  * for that at the return address. So where the caller matters, libc's function

@@ -1,4 +1,4 @@
-/* stand_in.h - the functions of other libraries that libweft.so stands in for.
+/* stand_in.h - the functions of other libraries that libweft.so replaces.
  * It exports none of their names, so a program that asks whether there is such
  * a function hears the truth: the links to them are led instead (link.h).
  * SPDX-License-Identifier: MIT */
