@@ -35,7 +35,6 @@ run explain t
 run tree --csv t
 run tree --bottom-up t
 run callers --all t
-run lines even t
 run coroutines t
 run stacks --at 0.001 t
 run diff t t
