@@ -13,7 +13,6 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -137,16 +136,10 @@ struct opened {
 	uint64_t from, to;
 };
 
-/* The program may have a function of libc's name. */
-static bool protect(uint64_t from, uint64_t to, int rights)
-{
-	return syscall(SYS_mprotect, from, to - from, rights) == 0;
-}
-
 static void shut(struct opened *o)
 {
 	if (o->from < o->to)
-		protect(o->from, o->to, PROT_READ);
+		mprotect((void *)o->from, o->to - o->from, PROT_READ);
 	o->from = o->to = 0;
 }
 
@@ -158,7 +151,8 @@ static bool set(struct opened *o, const struct link *l, uint64_t value)
 	if (at >= l->fixed && at < l->fixed_end &&
 	    (at < o->from || at >= o->to)) {
 		shut(o);
-		if (!protect(l->fixed, l->fixed_end, PROT_READ | PROT_WRITE))
+		if (mprotect((void *)l->fixed, l->fixed_end - l->fixed,
+			     PROT_READ | PROT_WRITE) != 0)
 			return false;
 		o->from = l->fixed;
 		o->to = l->fixed_end;
