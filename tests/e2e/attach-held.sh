@@ -1,20 +1,20 @@
 #!/bin/bash
 # What a recorder has a program do that was started without weft is held up, in
-# the program's own malloc. A recorder that is late: the thread goes on with all
-# its registers, and nothing is left of what it used. One that waits for ever
-# leaves the thread to itself. One that stops it while a thread waits for room in
-# the pool still makes room. Memory may not be made executable there; and where a
-# thread's stack has no room, it is let alone.
+# the program's own malloc or mprotect. A recorder that is late: the thread goes
+# on with all its registers, and nothing is left of what it used. One that waits
+# for ever leaves the thread to itself. One that stops it while a thread waits for
+# room in the pool still makes room. Memory may not be made executable there; and
+# where a thread's stack has no room, it is let alone.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 . tests/e2e/attach.inc
 [ "$(uname -m)" = x86_64 ] || { echo "not x86-64"; exit 77; }
-# A function of Lua's name: the loader is asked for lua_sethook, which nobody has,
-# and takes memory to say so.
+# Their links are read-only once they are loaded (-z now): who leads them calls
+# mprotect first.
 for f in plug more; do
 	printf 'long %s(long n) { return n; }\nlong %s(long n) %s\n' lua_pcallk \
 		$f '{ return lua_pcallk(n) + 1; }' | gcc -O1 -xc -fPIC -shared \
-		-finstrument-functions - -o "$T/$f.so" ||
+		-finstrument-functions -Wl,-z,now - -o "$T/$f.so" ||
 		fail "a library is not built"
 done
 

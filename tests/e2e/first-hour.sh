@@ -91,8 +91,11 @@ _start:	mov $1, %eax
 	int $0x80
 END
 if gcc -m32 -nostdlib -static -o "$T/narrow" "$T/start.s" 2>/dev/null; then
-	"$T/narrow"
-	says 32-bit $? 'another machine or word size' "$T/narrow"
+	"$T/narrow" 2>/dev/null
+	status=$?
+	# Some kernels run no such program at all.
+	[ $status = 126 ] ||
+		says 32-bit $status 'another machine or word size' "$T/narrow"
 fi
 
 # The environment was emptied on the way: who lost it, soon over or not.

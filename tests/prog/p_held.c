@@ -1,11 +1,12 @@
 /* p_held.c - "p_held GO": its one thread waits for its input with all vector
- * registers in use, and has a malloc of its own, so that it can hold up what a
- * recorder has it do there. Like the loader's, this malloc is called then.
+ * registers in use, and has a malloc and a mprotect of its own, so that it can
+ * hold up what a recorder has it do there. The loader calls the first, and who
+ * leads the links of a library that has none to be written any more the second.
  * flags: -finstrument-functions -ldl
  * The lines of its input:
  *   on, off   waits until native calls are recorded, or not; says so
- *   hold      the next such malloc says "held", and waits for the file GO
- *   flood N   the next such malloc calls step N times, and says "flooded"
+ *   hold      the next such call says "held", and waits for the file GO
+ *   flood N   the next such call calls step N times, and says "flooded"
  *   deny      forbids itself to make memory executable (MDWE); says "denied"
  *   cramp     waits from now on where no stack is left; says "cramped"
  *   load F    opens library F; says "loaded"
@@ -80,6 +81,15 @@ UNSEEN void *malloc(size_t n)
 		be_held();
 	memcpy(room + at, &n, sizeof(n));
 	return room + at + HEAD;
+}
+
+int mprotect(void *at, size_t size, int rights);
+
+UNSEEN int mprotect(void *at, size_t size, int rights)
+{
+	if (sits)
+		be_held();
+	return (int)syscall(SYS_mprotect, at, size, rights);
 }
 
 UNSEEN void free(void *p)

@@ -83,8 +83,8 @@ static void print_counts(const struct recording *r)
 	const bool is_flight = r->sink.flight != NULL;
 	const uint64_t threads = is_flight ? given_out(&p->next_thread) :
 				 recording_holds(r, CENSUS_THREADS);
-	const uint64_t lost = is_flight ? 0 : r->said.unheard +
-			      r->said.unslotted_threads;
+	/* Threads without a place may have got one later. */
+	const uint64_t lost = is_flight ? 0 : r->said.unheard;
 	char processes[MANY], of[MANY] = "", all[MANY], vms[MANY],
 	     coroutines[MANY];
 
