@@ -38,27 +38,27 @@ same_jumps() {
 		fail "weft dump fails"
 	n=$(grep -c 'why=longjmp' "$T/dump")
 	[ "$n" = "$2" ] || fail "$1-$build: $n jumps, not $2"
+	none_skipped "$1"
+}
+
+# Of each call that ended without a word, it was said why, when it ended.
+none_skipped() {
+	"$WEFT" dump "$T/trace" >"$T/dump" 2>/dev/null ||
+		fail "weft dump fails"
 	n=$(grep -cE 'why=(skipped|reset)' "$T/dump")
 	[ "$n" = 0 ] || fail "$1-$build: $n calls said to be skipped"
 }
 
-# Calls that an exception ended: all of deep, and of risky those that were caught,
-# in catcher (each calls after) and 300 in looper. Of clang, each report says so.
-tells_of_exceptions() {
-	local ended
-	ended=$(awk '/ (deep|after)\(int\)$/ { n += $2 } END { print n + 300 }' \
-		"$T/out")
-	"$WEFT" export -o "$T/throw.pb.gz" "$T/trace" 2>"$T/report.err" ||
-		fail "no profile"
-	for of in "$T/trace" "$T/throw.pb.gz"; do
-		"$WEFT" tree "$of" >"$T/tree"
-		said=$(sed -n 's/^note: \(.*\) native calls ended without .*/\1/p' \
-			"$T/tree" | tr -d ,)
-		case $build in
-		clang*) [ "$said" = "$ended" ] ;;
-		*) [ -z "$said" ] ;;
-		esac || fail "$build: $ended calls ended by exceptions, not $said"
-	done
+# What an exception runs on its way stands under the call whose it is: so often
+# as that was called.
+own_destructors() {
+	"$WEFT" export --format csv -o "$T/stacks" "$T/trace" || fail "no csv"
+	awk -F, '$5 > 0 && /,deep\(int\),/ { deep[$1] = $13 }
+	/,guard::~guard\(\),/ { own[$2] += $13 }
+	END { for (id in own) if (!(id in deep)) exit 1
+	for (id in deep) { n++; if (own[id] != deep[id]) exit 1 }
+	exit n == 0 }' "$T/stacks" ||
+		fail "destructors are not their own: $(cat "$T/stacks")"
 }
 
 builds="gcc-O2 clang-O3"
@@ -87,5 +87,6 @@ for build in ${BUILDS:-$builds}; do
 	called_by "after(int)" "catcher(int)"
 	called_by "risky(int)" "catcher(int)" "looper(int)"
 	called_by "catcher(int)" main
-	tells_of_exceptions
+	own_destructors
+	none_skipped "p_cpp throw"
 done

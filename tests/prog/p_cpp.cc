@@ -39,8 +39,17 @@ PLAIN long sum(const std::map<int, std::vector<long>> &m)
 }
 
 struct guard {
-	PLAIN ~guard() { n_dtor++; }
+	PLAIN ~guard();
 };
+
+/* What an exception runs on its way. */
+PLAIN guard::~guard()
+{
+	volatile char room[4096];
+
+	n_dtor++;
+	room[n_dtor % 4096] = 0;
+}
 
 PLAIN void deep(int n)
 {
@@ -73,10 +82,14 @@ PLAIN long catcher(int i)
 	}
 }
 
-/* Stands where risky stood when it was left by an exception. */
+/* Stands where risky stood when it was left by an exception, and its own call
+ * of the hook is below those of all that the exception has left. */
 PLAIN void after(int i)
 {
+	volatile char room[8192];
+
 	n_after++;
+	room[i] = 0;
 	twice<int>(i);
 }
 

@@ -101,7 +101,7 @@ static struct {
 	void (*finish)(void *, const void **, size_t *);
 } real;
 
-__attribute__((constructor(101))) static void find_runtime(void)
+__attribute__((constructor(102))) static void find_runtime(void)
 {
 	real.create = (void *(*)(unsigned))
 		link_elsewhere("__tsan_create_fiber");
@@ -386,7 +386,7 @@ static int our_setcontext(const ucontext_t *to)
 	return ((set_fn *)real_set)(to);
 }
 
-__attribute__((constructor(101))) static void begin(void)
+__attribute__((constructor(102))) static void begin(void)
 {
 	static const struct stand_in ours[] = {
 		{ "makecontext", (void *)our_makecontext, &real_make },

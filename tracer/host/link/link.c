@@ -583,10 +583,24 @@ void link_lead_new(void)
 		lead();
 }
 
+/* A program of clang's with a sanitizer has the sanitizer's functions in place
+ * of libc's. They cannot be called before the program has made them ready, and
+ * that comes after our constructors. A second call of these does nothing. */
+extern void __tsan_init(void) __attribute__((weak));
+extern void __msan_init(void) __attribute__((weak));
+
+__attribute__((constructor(101))) static void make_sanitizers_ready(void)
+{
+	if (__tsan_init)
+		__tsan_init();
+	if (__msan_init)
+		__msan_init();
+}
+
 /* After the constructors that make stand-ins known, and before those of all
  * other libraries, as the linker is told to see to. Whoever runs constructors
  * has the loader's lock, or is the only thread. A recorder leads later. */
-__attribute__((constructor(102))) static void begin(void)
+__attribute__((constructor(103))) static void begin(void)
 {
 	const int saved = errno;
 

@@ -163,7 +163,7 @@ ASKING(dlsym);
 
 /* A program that a recorder was late for may keep what dlsym gives it when the
  * recorder has gone: there, the recorder sees what is opened. */
-__attribute__((constructor(101))) static void begin(void)
+__attribute__((constructor(102))) static void begin(void)
 {
 	static const struct stand_in ours[] = {
 		{ "dlopen", (void *)loading_our_dlopen, &loading_real_dlopen },

@@ -22,7 +22,7 @@ struct stand_in {
  * Returns ours; NULL: the link is left alone. */
 typedef void *stand_in_choice(unsigned which, void *original);
 
-/* Make such functions known; from a constructor of priority 101. all stays the
+/* Make such functions known; from a constructor of priority 102. all stays the
  * caller's, and lives as long as the library. */
 void stand_in_add(const struct stand_in *all, unsigned count);
 void stand_in_add_names(const char *const *names, unsigned count,

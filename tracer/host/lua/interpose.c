@@ -442,7 +442,7 @@ static const char *const entries[WEFT_LUA_WRAPS] = {
  * Its linker leads calls here: from then on it is a library like a shared
  * one. */
 
-__attribute__((constructor(101))) static void begin(void)
+__attribute__((constructor(102))) static void begin(void)
 {
 	lua_lib_entries = entries;
 	process_rejoins = lua_co_forget;

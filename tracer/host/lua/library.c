@@ -193,7 +193,7 @@ static void *led_to(unsigned which, void *original)
 	return !lib ? NULL : lua_lib_stand_in(which, lib->number);
 }
 
-__attribute__((constructor(101))) static void begin(void)
+__attribute__((constructor(102))) static void begin(void)
 {
 	stand_in_add_names(names, WEFT_LUA_WRAPS, led_to);
 }

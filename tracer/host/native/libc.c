@@ -1,7 +1,7 @@
-/* libc.c - functions of libc that weft stands in for: those that end stack
- * frames, move code or the signal stack, or forbid system calls. Each does what
- * libc's does, and tells the thread or the process about it before or after.
- * Must not fail where libc's would not.
+/* libc.c - functions of libc, and one of libgcc, that weft stands in for: those
+ * that end stack frames, move code or the signal stack, or forbid system calls.
+ * Each does what the library's does, and tells the thread or the process about
+ * it before or after. Must not fail where the library's would not.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/base/module.h"
 #include "tracer/host/link/link.h"
@@ -25,7 +25,7 @@ typedef void jump_fn(struct __jmp_buf_tag *, int);
 /* What ours go on to. */
 #ifndef __SANITIZE_THREAD__
 static void *real_longjmp, *real__longjmp, *real_siglongjmp, *real_chk;
-static void *real_sigaltstack;
+static void *real_sigaltstack, *real_set_ip;
 #endif
 static void *real_dlclose, *real_prctl;
 
@@ -100,9 +100,8 @@ static bool is_yield(struct thread_state *s, uint64_t target)
 	return is;
 }
 
-static void tell_jump(const struct __jmp_buf_tag *env)
+static void tell_jump(uint64_t target)
 {
-	const uint64_t target = readable ? target_of(env) : 0;
 	struct thread_state *const s = thread_self;
 
 	if (s && target != 0 && !is_yield(s, target))
@@ -114,7 +113,7 @@ static void tell_jump(const struct __jmp_buf_tag *env)
 	static __attribute__((noreturn)) void our_##name(                      \
 		struct __jmp_buf_tag env[1], int value)                        \
 	{                                                                      \
-		tell_jump(env);                                                \
+		tell_jump(readable ? target_of(env) : 0);                      \
 		((jump_fn *)real)(env, value);                                 \
 		__builtin_unreachable();                                       \
 	}
@@ -123,6 +122,26 @@ WRAP(longjmp, real_longjmp)
 WRAP(_longjmp, real__longjmp)
 WRAP(siglongjmp, real_siglongjmp)
 WRAP(__longjmp_chk, real_chk)
+
+/* The function of the unwinder's own library with that name. */
+static void *of_unwinder(const char *name)
+{
+	const struct link_map *const map = dynamic_module_at(real_set_ip);
+	struct dynamic d;
+
+	return map && dynamic_read(&d, map) ? dynamic_find(&d, name) : NULL;
+}
+
+/* Exceptions jump, too: whoever says that one is caught, or that a destructor
+ * runs, sets the address where the code goes on. The frames below have ended,
+ * which clang's code does not tell. "CFA" is the stack pointer there. */
+static void our__Unwind_SetIP(void *context, uint64_t ip)
+{
+	void *const cfa = of_unwinder("_Unwind_GetCFA");
+
+	tell_jump(cfa ? ((uint64_t (*)(void *))cfa)(context) : 0);
+	((void (*)(void *, uint64_t))real_set_ip)(context, ip);
+}
 
 /* Hooks on the signal stack have stack pointers that cannot be compared with
  * those of the thread: it must be known where that stack lies. */
@@ -205,7 +224,7 @@ static int our_prctl(int option, unsigned long a, unsigned long b,
 
 /* ---------------------------------------------------------------- the table */
 
-__attribute__((constructor(101))) static void begin(void)
+__attribute__((constructor(102))) static void begin(void)
 {
 	static const struct stand_in ours[] = {
 #ifndef __SANITIZE_THREAD__
@@ -213,6 +232,7 @@ __attribute__((constructor(101))) static void begin(void)
 		{ "_longjmp", (void *)our__longjmp, &real__longjmp },
 		{ "siglongjmp", (void *)our_siglongjmp, &real_siglongjmp },
 		{ "__longjmp_chk", (void *)our___longjmp_chk, &real_chk },
+		{ "_Unwind_SetIP", (void *)our__Unwind_SetIP, &real_set_ip },
 		{ "sigaltstack", (void *)our_sigaltstack, &real_sigaltstack },
 #endif
 		{ "dlclose", (void *)our_dlclose, &real_dlclose },
