@@ -35,9 +35,10 @@ struct thread {
 	ticks traced;              /* sum of tick_end - tick_begin of the chunks
 	                            * at level 0 = sum of self in its trees */
 	uint64_t cpu_ns;           /* sum of cpu_end - cpu_begin; a chunk that
-	                            * nobody closed has no cpu_end */
-	ticks cpu_unknown;         /* of traced: in such chunks; 0 in profiles,
-	                            * which do not tell */
+	                            * nobody closed has no cpu_end: there, what
+	                            * its switches tell */
+	ticks cpu_unknown;         /* of traced: in such chunks, where these do
+	                            * not tell; 0 in profiles */
 	uint64_t lost[LOST_REASONS];
 	uint64_t missing_chunks;   /* numbers that never came */
 	uint64_t missing_records;  /* in them, as far as that is known */

@@ -207,6 +207,14 @@ static ticks common(ticks a, ticks a_end, ticks b, ticks b_end)
 	return to > from ? to - from : 0;
 }
 
+uint64_t replay_ns(const struct chunk_header *h, ticks n)
+{
+	const double ns = h->tick_hz == 0 ? 0 :
+			  (double)n / (double)h->tick_hz * 1e9;
+
+	return ns < 0x1p63 ? (uint64_t)ns : UINT64_C(1) << 63;
+}
+
 /* How long the thread ran between these times, by its switches, in ns. */
 static uint64_t ran(const struct chunk_header *h, const uint64_t *pair,
 		    size_t n, ticks from, ticks to)
@@ -219,10 +227,7 @@ static uint64_t ran(const struct chunk_header *h, const uint64_t *pair,
 
 		on -= off < on ? off : on;
 	}
-	const double ns = h->tick_hz == 0 ? 0 :
-			  (double)on / (double)h->tick_hz * 1e9;
-
-	return ns < 0x1p63 ? (uint64_t)ns : UINT64_C(1) << 63;
+	return replay_ns(h, on);
 }
 
 /* Whether so long on the CPU is more than the CPU clock can have left out: what

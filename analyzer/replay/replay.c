@@ -208,6 +208,24 @@ static void begin_late(struct stream *st, const struct chunk_header *h)
 	memcpy(st->lost, h->lost, sizeof(st->lost));
 }
 
+/* Add the CPU time of a chunk of level 0. If nobody closed it, the thread's
+ * switches tell what the CPU clock does not. */
+static void count_cpu(struct thread *t, const struct stream *st,
+		      const struct chunk_header *h)
+{
+	const ticks span = h->tick_end - h->tick_begin;
+	struct cct_cpu cpu;
+
+	if (h->cpu_end != 0) {
+		if (h->cpu_begin && h->cpu_end > h->cpu_begin)
+			t->cpu_ns += h->cpu_end - h->cpu_begin;
+		return;
+	}
+	cpu = replay_time_cpu(&st->own, h->tick_begin, h->tick_end);
+	t->cpu_ns += replay_ns(h, span - cpu.off - cpu.unknown);
+	t->cpu_unknown += cpu.unknown;
+}
+
 /* Add the chunk's size, times and losses to the session. */
 static void count_chunk(struct replay *r, struct stream *st,
 			const struct chunk *chunk)
@@ -225,10 +243,7 @@ static void count_chunk(struct replay *r, struct stream *st,
 	t->last = MAX(h->tick_end, t->last);
 	if (st->level == 0) {
 		t->traced += h->tick_end - h->tick_begin;
-		if (h->cpu_begin && h->cpu_end > h->cpu_begin)
-			t->cpu_ns += h->cpu_end - h->cpu_begin;
-		else if (h->cpu_end == 0)
-			t->cpu_unknown += h->tick_end - h->tick_begin;
+		count_cpu(t, st, h);
 	}
 	begin_late(st, h);
 	count_gap(s, st, h);

@@ -307,6 +307,9 @@ void replay_samples_end(struct stream *);
 
 /* From a tick on the thread of the chunk is on the CPU, or not. */
 void replay_time_add_edge(struct switches *, ticks at, enum cpu_state);
+/* How much of that time, which is of the chunk that has these switches, was off
+ * the CPU, and of how much that is not known. */
+struct cct_cpu replay_time_cpu(const struct switches *, ticks from, ticks to);
 /* A chunk begins; its stack is there. */
 void replay_time_begin(struct replay *, struct stream *);
 /* The innermost call runs for so long. */
@@ -345,6 +348,8 @@ uint32_t replay_identities_coroutine(struct replay *, uint32_t process,
 /* Take a chunk's items but its switches, and fill replay.func. */
 void replay_identities_items(struct replay *, uint32_t thread,
 			     const struct chunk *);
+/* So many ticks of that chunk in ns. */
+uint64_t replay_ns(const struct chunk_header *, ticks);
 /* The thread's switches become edges of its time. */
 void replay_identities_switches(struct replay *, struct stream *,
 				const struct chunk *);

@@ -18,9 +18,7 @@ static bool knows(const struct stream *st)
 	return st->tree->cpu && st->switches->is_there;
 }
 
-/* How much of that time, which has passed in this chunk, was off the CPU, and
- * of how much that is not known. */
-static struct cct_cpu cpu_of(const struct switches *w, ticks from, ticks to)
+struct cct_cpu replay_time_cpu(const struct switches *w, ticks from, ticks to)
 {
 	struct cct_cpu cpu = { 0 };
 	uint32_t state = CPU_UNKNOWN;
@@ -45,8 +43,8 @@ static struct cct_cpu cpu_of(const struct switches *w, ticks from, ticks to)
  * off the CPU. */
 static void take_cpu(struct stream *st, node_id node, ticks span)
 {
-	const struct cct_cpu cpu = cpu_of(st->switches, st->now - span,
-					  st->now);
+	const struct cct_cpu cpu = replay_time_cpu(st->switches,
+						   st->now - span, st->now);
 	struct cct_cpu *const of = &st->tree->cpu[node];
 
 	of->off -= cpu.off < of->off ? cpu.off : of->off;

@@ -295,20 +295,32 @@ void test_replay_trusts_the_cpu_clock_more_than_switches(void)
 	}
 }
 
-/* A chunk of a process that has ended has no end of the CPU clock. */
+/* A chunk of a process that has ended has no end of the CPU clock: there, the
+ * switches tell what they know, here of 60 of 100 ns, with 25 off the CPU. */
 void test_replay_says_of_which_time_the_cpu_clock_is_not_known(void)
 {
-	begin(NULL, NULL);
-	for (uint64_t i = 0; i < 2; i++) {
-		cb_begin(&b, 1, 1, i, i * 100);
-		b.header.cpu_begin = 1 + i * 70;
-		b.header.cpu_end = i == 0 ? 71 : 0;
-		give(i * 100 + 100);
+	for (int switches = 0; switches < 2; switches++) {
+		begin(NULL, NULL);
+		for (uint64_t i = 0; i < 2; i++) {
+			cb_begin(&b, 1, 1, i, i * 100);
+			b.header.cpu_begin = 1 + i * 70;
+			b.header.cpu_end = i == 0 ? 71 : 0;
+			if (i == 1 && switches) {
+				const size_t at = cb_item(&b);
+
+				cb_item_word(&b, 130);
+				cb_item_word(&b, 190);
+				cb_item_word(&b, 150);
+				cb_item_word(&b, 175);
+				cb_item_end(&b, at, ITEM_OFFCPU);
+			}
+			give(i * 100 + 100);
+		}
+		end();
+		CHECK_EQ(session->threads[0].cpu_ns, switches ? 105 : 70);
+		CHECK_EQ(session->threads[0].cpu_unknown, switches ? 40 : 100);
+		clean();
 	}
-	end();
-	CHECK_EQ(session->threads[0].cpu_ns, 70);
-	CHECK_EQ(session->threads[0].cpu_unknown, 100);
-	clean();
 }
 
 static void count_on(const char *f, uint64_t under, uint64_t calls,
