@@ -121,6 +121,78 @@ size_t text_operator(const char *at)
 	return size;
 }
 
+size_t text_operator_in(const char *name, const char *at)
+{
+	return at > name && (at[-1] == '_' || isalnum((unsigned char)at[-1])) ?
+	       0 : text_operator(at);
+}
+
+const char *text_past_bracket(const char *at)
+{
+	enum { DEEPEST = 256 };
+	static const char opening[] = "(<[{", closing[] = ")>]}";
+	const char *const name = at;
+	char open[DEEPEST];
+	size_t depth = 0;
+
+	do {
+		const size_t skipped = text_operator_in(name, at);
+		const char *const closes = strchr(closing, *at);
+
+		if (*at == '\0')
+			return NULL;
+		if (skipped > 0) {
+			at += skipped;
+			continue;
+		}
+		if (strchr(opening, *at)) {
+			if (depth == DEEPEST)
+				return NULL;
+			open[depth++] = *at;
+		} else if (closes && *at != '>') {
+			while (depth > 1 && open[depth - 1] == '<')
+				depth--;
+			depth--;
+		} else if (closes && open[depth - 1] == '<' && at[-1] != '-') {
+			depth--;
+		}
+		at++;
+	} while (depth > 0);
+	return at;
+}
+
+size_t text_name_size(const char *names)
+{
+	const char *at = names;
+
+	while (at && *at && !text_begins(at, ", ")) {
+		const size_t skipped = text_operator_in(names, at);
+
+		at = skipped > 0 ? at + skipped :
+		     strchr("(<[{", *at) ? text_past_bracket(at) : at + 1;
+	}
+	return at ? (size_t)(at - names) : strlen(names);
+}
+
+const char *text_name_next(const char *names)
+{
+	const size_t size = text_name_size(names);
+
+	return names[size] && !text_begins(names + size, ", and ") ?
+	       names + size + 2 : NULL;
+}
+
+bool text_name_is_in(const char *names, const char *name)
+{
+	const size_t size = strlen(name);
+
+	for (; names; names = text_name_next(names))
+		if (text_name_size(names) == size &&
+		    memcmp(names, name, size) == 0)
+			return true;
+	return false;
+}
+
 /* ---- files -------------------------------------------------------------- */
 
 enum { LARGEST = 64 << 20, TAB = 8 };

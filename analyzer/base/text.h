@@ -42,6 +42,18 @@ bool text_is_hostile(uint32_t code);
 /* The length of C++'s "operator", with its sign if one follows, where the text
  * begins with it; else 0. */
 size_t text_operator(const char *);
+/* The same at a place in a name; 0 if it is the end of another word. */
+size_t text_operator_in(const char *name, const char *at);
+/* Past the bracket that begins here, with all that is in it; NULL if it does
+ * not end. "a->b", "(3>2)" and "A::operator<" close and open none. */
+const char *text_past_bracket(const char *at);
+
+/* Native functions at one address have one name: "f(int, int), g, and 2 more".
+ * The size of the first name in it; what follows that, or NULL; and whether
+ * this name is in it. */
+size_t text_name_size(const char *names);
+const char *text_name_next(const char *names);
+bool text_name_is_in(const char *names, const char *name);
 
 /* ---- files -------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
  * them.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/base/text.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/findings/trim.h"
 #include "analyzer/load/header.h"
@@ -137,11 +138,25 @@ static size_t print_gcc(struct trim *t)
 
 /* A name as a part of a pattern: "?" stands for a character that means
  * something there, "*" for one that a terminal might not show. */
-static void print_pattern(const char *name)
+static void print_pattern(const char *name, const char *end)
 {
-	for (; *name; name++)
+	for (; name < end; name++)
 		putchar(strchr("*?|", *name) ? '?' :
 			*name < ' ' || *name > '~' ? '*' : *name);
+}
+
+/* One for each function, where a linker has folded several. */
+static void print_patterns(const struct func *f)
+{
+	const char *name = f->name;
+
+	if (f->kind != FUNC_NATIVE)
+		print_pattern(name, name + strlen(name));
+	for (; name && f->kind == FUNC_NATIVE; name = text_name_next(name)) {
+		if (name > f->name)
+			putchar('|');
+		print_pattern(name, name + text_name_size(name));
+	}
 }
 
 /* A pattern for --skip. */
@@ -153,7 +168,7 @@ static size_t print_skip(const struct trim *t)
 
 		if (i > 0)
 			putchar('|');
-		print_pattern(f->name);
+		print_patterns(f);
 	}
 	return t->count;
 }

@@ -38,6 +38,8 @@ struct group {
 	char *places[FUNCTION_PLACES];
 	size_t place_count;
 	int scanned;                 /* HOOK_CODE_ flags of its pieces */
+	const char **symbols;        /* at its first entry; the file's */
+	size_t symbol_count, symbol_room;
 };
 
 /* How a source file was built: what its recorded options say, and whether any
@@ -78,7 +80,8 @@ static void gather_init(struct gather *g, const struct hook_code *code)
 static void gather_fini(struct gather *g)
 {
 	for (size_t i = 1; i < g->group_count; i++) {
-		mem_free_all(g->groups[i].name, g->groups[i].file);
+		mem_free_all(g->groups[i].name, g->groups[i].file,
+			     g->groups[i].symbols);
 		for (size_t k = 0; k < g->groups[i].place_count; k++)
 			mem_free(g->groups[i].places[k]);
 	}
@@ -352,6 +355,32 @@ static void gather_unit(struct gather *g, Dwarf_Die *die)
 
 /* ---- symbols ---- */
 
+static void note_symbol(struct group *group, const char *name)
+{
+	*vec_add(&group->symbols, &group->symbol_room, &group->symbol_count) =
+		name;
+}
+
+/* Name groups by all their symbols, if these are of functions that a linker has
+ * folded, or if nothing else names them. */
+static void name_joint(struct gather *g)
+{
+	for (size_t i = 1; i < g->group_count; i++) {
+		struct group *const group = &g->groups[i];
+		char *const all = group->symbol_count < 2 ? NULL :
+			sym_symbols_name(group->symbols, group->symbol_count);
+
+		if (!all)
+			continue;
+		if (group->unit == 0 || text_name_next(all)) {
+			mem_free(group->name);
+			group->name = all;
+		} else {
+			mem_free(all);
+		}
+	}
+}
+
 /* Add a function of the symbol table, unless its code is known already. */
 static void gather_symbol(struct gather *g, const char *name, uint64_t begin,
 		       uint64_t size)
@@ -359,6 +388,8 @@ static void gather_symbol(struct gather *g, const char *name, uint64_t begin,
 	const uint32_t known = map_find(g->by_begin, begin, 1);
 	struct group *group;
 
+	if (known != 0 && g->groups[known].entries[0] == begin)
+		note_symbol(&g->groups[known], name);
 	/* Debug information has no linker names of local functions. */
 	if (known != 0 && strncmp(name, "_Z", 2) == 0 &&
 	    !strchr(name, '.') &&
@@ -380,6 +411,7 @@ static void gather_symbol(struct gather *g, const char *name, uint64_t begin,
 	add_entry(group, begin);
 	group->name = mem_copy(sym_demangle(name));
 	group->file = mem_copy("");
+	note_symbol(group, name);
 }
 
 /* ---- list ---- */
@@ -475,6 +507,7 @@ static void gather_symbols(struct gather *g, Dwfl_Module *module)
 		    GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
 			gather_symbol(g, name, address, symbol.st_size);
 	}
+	name_joint(g);
 }
 
 int module_functions_list(int fd, const struct hook_code *code,

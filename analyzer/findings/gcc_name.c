@@ -44,53 +44,10 @@ static void restart(struct outline *o)
 	o->is_exact = true;
 }
 
-/* As text_operator, but no end of another word. */
-static size_t operator_size(const char *name, const char *at)
-{
-	return at > name && (at[-1] == '_' || isalnum((unsigned char)at[-1])) ?
-	       0 : text_operator(at);
-}
-
-/* Past the bracket that begins here, with all that is in it; NULL if it does
- * not end. "a->b", "(3>2)" and "A::operator<" close and open none. */
-static const char *past_bracket(const char *at)
-{
-	enum { DEEPEST = 256 };
-	static const char opening[] = "(<[{", closing[] = ")>]}";
-	const char *const name = at;
-	char open[DEEPEST];
-	size_t depth = 0;
-
-	do {
-		const size_t skipped = operator_size(name, at);
-		const char *const closes = strchr(closing, *at);
-
-		if (*at == '\0')
-			return NULL;
-		if (skipped > 0) {
-			at += skipped;
-			continue;
-		}
-		if (strchr(opening, *at)) {
-			if (depth == DEEPEST)
-				return NULL;
-			open[depth++] = *at;
-		} else if (closes && *at != '>') {
-			while (depth > 1 && open[depth - 1] == '<')
-				depth--;
-			depth--;
-		} else if (closes && open[depth - 1] == '<' && at[-1] != '-') {
-			depth--;
-		}
-		at++;
-	} while (depth > 0);
-	return at;
-}
-
 /* Leaves out a bracket, of whose text gcc has another one. */
 static bool skip_bracket(struct outline *o)
 {
-	o->at = past_bracket(o->at);
+	o->at = text_past_bracket(o->at);
 	if (o->at)
 		put(o, OTHERWISE);
 	return o->at;
@@ -116,7 +73,8 @@ static bool skip_type(struct outline *o)
 {
 	put(o, OTHERWISE);
 	while (o->at && *o->at && *o->at != '(')
-		o->at = strchr("<[{", *o->at) ? past_bracket(o->at) : o->at + 1;
+		o->at = strchr("<[{", *o->at) ? text_past_bracket(o->at) :
+			o->at + 1;
 	return o->at;
 }
 
@@ -141,7 +99,7 @@ static bool read_square(struct outline *o)
 	const bool is_friend = text_begins(o->at, "[friend]");
 	size_t from = o->size;
 
-	o->at = past_bracket(o->at); /* gcc leaves out "[abi:cxx11]" */
+	o->at = text_past_bracket(o->at); /* gcc leaves out "[abi:cxx11]" */
 	while (is_friend && from > 0 && o->text[from - 1] != ':' &&
 	       o->text[from - 1] != OTHERWISE)
 		from--;
@@ -158,7 +116,7 @@ static bool read_square(struct outline *o)
  * others in it, whose parameters gcc writes, too. *done: it ends. */
 static bool read_parameters(struct outline *o, bool *done)
 {
-	const char *after = past_bracket(o->at);
+	const char *after = text_past_bracket(o->at);
 
 	*done = true;
 	if (!after)
@@ -216,7 +174,7 @@ static bool read_dot(struct outline *o, bool *done)
 /* A step of the outline. False: the name cannot be read. */
 static bool read_part(struct outline *o, const char *name, bool *done)
 {
-	const size_t size = operator_size(name, o->at);
+	const size_t size = text_operator_in(name, o->at);
 
 	if (size > 0)
 		return read_operator(o, size);
@@ -251,16 +209,16 @@ static bool read_part(struct outline *o, const char *name, bool *done)
 	return true;
 }
 
-/* text: room for the name and ROOM_MORE. False: the name cannot be read, and
- * all of it may be spelled otherwise. gcc writes main's parameters, the
- * demangler does not. */
+/* text: room for the name and ROOM_MORE. False: the name cannot be read, or is
+ * several, and all of it may be spelled otherwise. gcc writes main's
+ * parameters, the demangler does not. */
 static bool outline_read(struct outline *o, const char *name, char *text)
 {
 	bool done = false;
 
 	*o = (struct outline){ .from = name, .at = name, .text = text,
 			       .is_exact = true };
-	if (text_begins(name, "_Z"))
+	if (text_begins(name, "_Z") || text_name_next(name))
 		return false;
 	if (text_begins(name, "main::")) {
 		o->at += 4;

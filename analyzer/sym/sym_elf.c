@@ -7,8 +7,8 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/text.h"
+#include "analyzer/base/vec.h"
 
-#include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
 #include <stdio.h>
@@ -16,43 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
-
-/* ---- C++ names ---- */
-
-/* The C++ library's own demangler is loaded when the first C++ name
- * comes, so that weft itself needs no C++ library. Where C++ programs
- * run, there is one. */
-typedef char *demangle_fn(const char *symbol, char *to, size_t *size,
-			  int *status);
-
-static demangle_fn *load(void)
-{
-	void *const library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-	demangle_fn *function = NULL;
-
-	if (library)
-		*(void **)&function = dlsym(library, "__cxa_demangle");
-	return function;
-}
-
-const char *sym_demangle(const char *symbol)
-{
-	static demangle_fn *function;
-	static bool is_loaded;
-	static char *kept;
-	int status = -1;
-
-	if (strncmp(symbol, "_Z", 2) != 0)
-		return symbol;
-	if (!is_loaded)
-		function = load();
-	is_loaded = true;
-	if (!function)
-		return symbol;
-	free(kept);
-	kept = function(symbol, NULL, NULL, &status);
-	return kept && status == 0 ? kept : symbol;
-}
 
 /* ---- the file ---- */
 
@@ -273,11 +236,22 @@ struct naming {
 };
 
 /* The symbols that begin at a query's offset [0], and one byte later [1]: how
- * many, and the name of one that has a size. */
+ * many, the name of one that has a size, and that of all functions if they are
+ * several. */
 struct begun {
 	const char *name[2];
 	uint32_t count[2];
+	char *all[2];
 };
+
+/* A function's symbol at a query's offset (odd 0), or one byte later (1). */
+struct at_query {
+	struct begun *begun;
+	int odd;
+	const char *name;
+};
+
+ORDER_BY(by_place, struct at_query, UP(begun) ?: UP(odd))
 
 ORDER_BY(by_offset, struct sym_query, UP(offset))
 
@@ -296,10 +270,53 @@ static struct begun *begun_at(const struct naming *n, uint64_t offset)
 	       NULL;
 }
 
+/* The symbols of functions at queries. */
+struct at_queries { struct at_query *all; size_t count, room; };
+
+static void note_symbol(const struct naming *n, const GElf_Sym *symbol,
+			uint64_t value, const char *name,
+			struct at_queries *functions)
+{
+	const int type = GELF_ST_TYPE(symbol->st_info);
+
+	for (int odd = 0; odd < 2; odd++) {
+		struct begun *const b = begun_at(n, value - (uint64_t)odd);
+
+		if (!b)
+			continue;
+		b->count[odd]++;
+		b->name[odd] = symbol->st_size > 0 && type == STT_FUNC ?
+			       name : NULL;
+		if (type == STT_FUNC || type == STT_GNU_IFUNC)
+			*vec_add(&functions->all, &functions->room,
+				 &functions->count) =
+				(struct at_query){ b, odd, name };
+	}
+}
+
+static void name_all(const struct at_queries *functions)
+{
+	const struct at_query *const f = functions->all;
+	const char **const names =
+		mem_alloc((functions->count + 1) * sizeof(*names));
+
+	order_sort(functions->all, functions->count, by_place);
+	for (size_t i = 0, k; i < functions->count; i = k) {
+		for (k = i; k < functions->count && by_place(&f[i], &f[k]) == 0;
+		     k++)
+			names[k - i] = f[k].name;
+		if (k - i > 1)
+			f[i].begun->all[f[i].odd] = sym_symbols_name(names,
+								     k - i);
+	}
+	mem_free(names);
+}
+
 /* One pass over the symbols: libdw's own search makes one for each address. */
 static void note_symbols(const struct naming *n)
 {
 	const int count = dwfl_module_getsymtab(n->module);
+	struct at_queries functions = { 0 };
 
 	for (int i = 1; i < count; i++) {
 		GElf_Sym symbol;
@@ -308,20 +325,11 @@ static void note_symbols(const struct naming *n)
 		const char *const name = dwfl_module_getsym_info(
 			n->module, i, &symbol, &value, &section, NULL, NULL);
 
-		if (!name || !name[0] || section == SHN_UNDEF)
-			continue;
-		for (int odd = 0; odd < 2; odd++) {
-			struct begun *const b = begun_at(n, value -
-							 (uint64_t)odd);
-
-			if (!b)
-				continue;
-			b->count[odd]++;
-			b->name[odd] = symbol.st_size > 0 &&
-				GELF_ST_TYPE(symbol.st_info) == STT_FUNC ?
-				name : NULL;
-		}
+		if (name && name[0] && section != SHN_UNDEF)
+			note_symbol(n, &symbol, value, name, &functions);
 	}
+	name_all(&functions);
+	mem_free(functions.all);
 }
 
 /* The symbol at an address. The hook gets the entry of a function, so a symbol
@@ -356,20 +364,31 @@ static const char *symbol_at(const struct naming *n, uint64_t offset)
 	       name;
 }
 
+/* The name of several symbols of functions there, or NULL. */
+static const char *joint_at(const struct naming *n, uint64_t offset)
+{
+	const struct begun *const b = begun_at(n, offset);
+
+	return b->count[0] > 0 || offset % 2 != 0 ? b->all[0] : b->all[1];
+}
+
 /* Answer all queries from the symbol table. It has no files and lines. */
 static void answer_symbols(const struct naming *n)
 {
 	for (size_t i = 0; i < n->count; i++) {
-		const char *const name = symbol_at(n, n->queries[i].offset);
+		const uint64_t offset = n->queries[i].offset;
+		const char *const all = joint_at(n, offset);
+		const char *const name = symbol_at(n, offset);
 
-		if (name)
+		if (all || name)
 			n->answer(n->ctx, n->queries[i].id,
-				  sym_demangle(name), "", 0);
+				  all ? all : sym_demangle(name), "", 0);
 	}
 }
 
 /* Answer a query from the description of the function. It comes after the
- * symbol's answer, and is the better one. */
+ * symbol's answer, and is the better one, but for the name of functions that a
+ * linker has folded: of these, one description may be left, or all. */
 static void answer_die(const struct naming *n, Dwarf_Die *die, size_t query)
 {
 	const struct sym_query *const q = &n->queries[query];
@@ -378,7 +397,9 @@ static void answer_die(const struct naming *n, Dwarf_Die *die, size_t query)
 	uint32_t line;
 
 	sym_die_place(&n->unit, die, q->offset, path, sizeof(path), &line);
-	name = sym_die_name(die, symbol_at(n, q->offset));
+	name = joint_at(n, q->offset);
+	if (!name || !text_name_next(name))
+		name = sym_die_name(die, symbol_at(n, q->offset));
 	n->answer(n->ctx, q->id, !name ? "" : name, path, line);
 }
 
@@ -500,6 +521,8 @@ int sym_elf_name(int fd, const char *path, struct sym_query *queries,
 	note_symbols(&n);
 	answer_symbols(&n);
 	answer_debug(&n);
+	for (size_t i = 0; i < count; i++)
+		mem_free_all(n.begun[i].all[0], n.begun[i].all[1]);
 	mem_free(n.begun);
 	dwfl_end(dwfl);
 	return 0;

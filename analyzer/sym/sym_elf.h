@@ -6,6 +6,7 @@
 #pragma once
 
 #include "analyzer/model/func.h"
+#include "analyzer/sym/sym_symbols.h"
 
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
@@ -34,10 +35,6 @@ bool sym_elf_is_module(const struct elf_module *, Elf *, char *why,
 uint32_t sym_elf_crc(int fd);
 
 /* ---- names ---- */
-
-/* The C++ name that a mangled symbol stands for, valid until the next call; the
- * symbol itself if it is not mangled, or if no C++ library is installed. */
-const char *sym_demangle(const char *symbol);
 
 /* A unit of the debug information: one compiled source file. Strings are the
  * file's, valid as long as it is open. */

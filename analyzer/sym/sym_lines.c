@@ -70,7 +70,7 @@ static bool is_of(const struct walk *w, const struct sym_unit *unit,
 		return false;
 	name = sym_die_name(&root, NULL);
 	sym_die_place(unit, &root, 0, path, sizeof(path), &line);
-	return name && strcmp(name, of->name) == 0 &&
+	return name && text_name_is_in(of->name, name) &&
 	       strcmp(path, of->file) == 0;
 }
 

@@ -55,6 +55,24 @@ static bool match_alone(const struct pattern *a, const char *name)
 	return is;
 }
 
+/* "f, g": a linker has folded them, and either is meant. */
+static bool match_native(const struct pattern *a, const char *name)
+{
+	const char *const end = name + text_name_size(name);
+	const char *const base = pattern_base_end(name);
+
+	return pattern_match(a, name, end) ||
+	       pattern_match(a, name, base < end ? base : end);
+}
+
+static bool match_any_native(const struct pattern *a, const char *name)
+{
+	for (; name; name = text_name_next(name))
+		if (match_native(a, name))
+			return true;
+	return false;
+}
+
 static bool match_func(struct session *s, const struct func *f,
 		       const struct pattern *a)
 {
@@ -69,6 +87,8 @@ static bool match_func(struct session *s, const struct func *f,
 		return pattern_match_text(a, func_language(f));
 	default:
 		return pattern_match_name(a, f->name) ||
+		       (f->kind == FUNC_NATIVE &&
+			match_any_native(a, f->name)) ||
 		       (f->kind == FUNC_LUA && (match_lua(a, f->name) ||
 						match_alone(a, f->name)));
 	}

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
+#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "tests/test.h"
 
@@ -177,4 +178,31 @@ void test_mem_stream_ends_the_program_where_there_is_no_memory(void)
 	CHECK(WIFEXITED(status));
 	CHECK_EQ(WEXITSTATUS(status), 3);
 	CHECK(strncmp(said, "weft: out of memory", 19) == 0);
+}
+
+static void check_names(const char *names, const char *wanted)
+{
+	char all[256] = "";
+
+	for (; names; names = text_name_next(names))
+		text_addf(all, sizeof(all), "[%.*s]",
+			  (int)text_name_size(names), names);
+	CHECK_STR(all, wanted);
+}
+
+void test_base_finds_each_of_several_names(void)
+{
+	check_names("f", "[f]");
+	check_names("f, g", "[f][g]");
+	check_names("f(int, int), a<b, c>::g(d), h, and 12 more",
+		    "[f(int, int)][a<b, c>::g(d)][h]");
+	check_names("operator,(A, B), operator<(A, B), A::operator()(B, C)",
+		    "[operator,(A, B)][operator<(A, B)][A::operator()(B, C)]");
+	check_names("f<((A)1>(B)2), c>(), {lambda(int, int)#1}::g()",
+		    "[f<((A)1>(B)2), c>()][{lambda(int, int)#1}::g()]");
+	check_names("f(int, g", "[f(int, g]");
+	check_names("", "[]");
+	CHECK(text_name_is_in("f(int, int), g", "g"));
+	CHECK(text_name_is_in("f(int, int), g", "f(int, int)"));
+	CHECK(!text_name_is_in("f(int, int), g", "int)"));
 }

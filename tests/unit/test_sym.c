@@ -368,6 +368,32 @@ void test_sym_demangles(void)
 	CHECK_STR(sym_demangle("_ZN3foo3barEi"), "foo::bar(int)");
 }
 
+static void check_joint(const char *wanted, const char *a, const char *b,
+			const char *c)
+{
+	const char *const symbols[] = { a, b, c };
+	char *const name = sym_symbols_name(symbols, c ? 3 : 2);
+
+	CHECK_STR(name, wanted);
+	mem_free(name);
+}
+
+/* As they stand in the symbol tables of libc, libstdc++ and what gcc makes. */
+void test_sym_names_functions_at_one_address_together(void)
+{
+	check_joint("a, b", "b", "a", NULL);
+	check_joint("f(), f(int)", "_Z1fi", "_Z1fv", "_Z1fi");
+	check_joint("A::A(int)", "_ZN1AC1Ei", "_ZN1AC2Ei", NULL);
+	check_joint("write", "__write", "__libc_write", "write");
+	check_joint("puts", "_IO_puts", "puts", NULL);
+	check_joint("regexec", "regexec@@GLIBC_2.3.4", "regexec@GLIBC_2.2.5",
+		    "__regexec");
+	check_joint("f", "f.localalias", "f", "f.part.0");
+	check_joint("foo()", "_Z3foov.part.0", "_Z3foov", NULL);
+	check_joint("a_init, init", "init", "a_init", NULL);
+	check_joint("_a, b", "b", "_a", NULL);
+}
+
 static void check_lua(const char *source, uint32_t line, const char *hint,
 		      const char *wanted_name, const char *wanted_file)
 {
