@@ -49,7 +49,7 @@ each_record() {
 	[ $all -ge $made ] && [ $all -le $((made + 2500)) ] ||
 		fail "$recorded records and ${dropped:-0} dropped are not $made"
 	missing=$(sed -n \
-		's/^# lost: \([0-9,]*\) records* that the recorder wrote.*/\1/p' \
+		's/^# lost: \([0-9,]*\) records* written by the recorder, but not.*/\1/p' \
 		"$T/report.err" | tr -d ,)
 	kept=$("$WEFT" info "$T/trace" 2>/dev/null |
 		sed -n 's/^data *\([0-9,]*\) records.*/\1/p' | tr -d ,)

@@ -11,6 +11,8 @@ mkfifo "$T/in"
 recorder=$!
 exec 5>"$T/in"
 await test -s "$T/out"
+# LTTng makes the folder of its files when it first writes.
+await sh -c 'ls "$0"/ctf/ust/uid/*/*/weft_*' "$T/trace" >"$T/ls" 2>&1
 before=$SECONDS
 mv "$T/trace" "$T/away" && rm -rf "$T/away"
 exec 5>&-
@@ -20,7 +22,7 @@ wait $recorder
 grep -qx 'calls 100000 tick' "$T/out" || fail "removed: the program"
 grep -qE 'chunks reached the disk|spill.weft was removed' "$T/err" ||
 	fail "removed: nobody is told"
-grep -qx 'weft: no records of 10[0-9]*, 0 bytes on disk' "$T/err" ||
+grep -qx 'weft: no records of those that were made, 0 bytes on disk' "$T/err" ||
 	fail "removed: records are said to be there"
 grep -q '^weft: lost: [0-9]* chunks with 10[0-9]* records' "$T/err" ||
 	fail "removed: no word of what was lost"
