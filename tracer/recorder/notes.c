@@ -177,15 +177,13 @@ static void note_start(const struct recording *r, struct meta *m)
 
 /* ---- at the end ---- */
 
-/* Whether all that happened while recording was on is in the trace. Where the
- * user chose its end, what goes on after it is none of it. */
+/* Whether all that happened while recording was on is in the trace. Processes
+ * that go on after it do so because the user chose its end. */
 static bool is_complete(const struct recording *r)
 {
 	const struct said *const s = &r->said;
 	uint64_t any = r->sink.arrival.lost_chunks + r->flight.unwritten +
 		       r->drain.damaged +
-		       (r->wants_finish || r->attach.is_used ? 0 :
-			r->left_running) +
 		       r->sink.arrival.is_blind +
 		       drain_overwritten(&r->drain) +
 		       s->unslotted_threads + s->unjoined_processes +
