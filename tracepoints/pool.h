@@ -160,7 +160,8 @@ struct pool {
 	_Atomic uint32_t given_back;
 	_Atomic uint32_t unslotted_processes; /* that found no slot */
 	/* Calls of threads that could not be recorded, or not any more: no
-	 * memory, or no system calls. */
+	 * memory, or no system calls; and those of the loader before the
+	 * program began (IFUNC resolvers). */
 	_Atomic uint64_t unrecorded;
 	/* Calls of threads after their last destructor. */
 	_Atomic uint64_t after_destructors;

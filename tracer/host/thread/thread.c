@@ -147,11 +147,19 @@ static void in_child(void)
 	}
 }
 
+/* Calls that the loader made before it called a constructor of ours, which are
+ * those of IFUNC resolvers: there is no environment yet, or this library is not
+ * relocated. */
+static _Atomic uint64_t early;
+static _Atomic bool has_begun;
+
 __attribute__((constructor)) static void begin_process(void)
 {
 	const int saved = errno;
 
-	process_ready();
+	if (process_ready() && atomic_load(&mapped_pool->generation) & POOL_ON)
+		atomic_fetch_add(&mapped_pool->unrecorded, early);
+	has_begun = true;
 	pthread_atfork(NULL, NULL, in_child);
 	end_key_made = pthread_key_create(&end_key, at_destructors) == 0 &&
 		       end_key < FIRST_KEYS;
@@ -385,9 +393,11 @@ SLOW struct pool *thread_find_native_pool(void)
 SLOW void thread_count_missed(void)
 {
 	/* Without a pool nothing of the thread may be looked at as yet. */
-	if (mapped_pool && missed && !region_is_shut() &&
-	    atomic_load_explicit(&mapped_pool->generation,
-				 memory_order_relaxed) & POOL_ON)
+	if (!has_begun)
+		early++;
+	else if (mapped_pool && missed && !region_is_shut() &&
+		 atomic_load_explicit(&mapped_pool->generation,
+				      memory_order_relaxed) & POOL_ON)
 		atomic_fetch_add_explicit(missed, 1, memory_order_relaxed);
 }
 
