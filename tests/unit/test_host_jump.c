@@ -73,7 +73,7 @@ static void leave_out(void (*function)(void))
 	const struct module *m;
 	uint64_t module;
 
-	CHECK(module_find((uint64_t)function, true, &m) && m);
+	CHECK(module_find((uint64_t)function, &m) && m);
 	module = m->build_id_size > 0 ?
 		 XXH64(m->build_id, m->build_id_size, 0) :
 		 XXH64(m->path, strlen(m->path), 0);

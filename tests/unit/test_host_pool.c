@@ -118,7 +118,7 @@ void test_host_full_pool_counts_what_it_drops(void)
 	while (atomic_load(&thread_self->slot->lost[LOST_FULL]) < before + 1000)
 		descend(8, &truth);
 	host_pool_drain(p, &t, 0);
-	cpu = chunk_cpu();
+	cpu = kernel_cpu();
 	chunk_switch(thread_self, 0);
 	CHECK(thread_self->head->cpu_begin >= cpu);
 	host_pool_drain(p, &t, 0);
@@ -179,12 +179,12 @@ static uint64_t cpu_beyond(struct pool *p)
 void test_host_a_pause_is_no_cpu_time_of_the_chunk_before_it(void)
 {
 	struct pool *const p = fresh_pool();
-	const uint64_t begin = chunk_cpu();
+	const uint64_t begin = kernel_cpu();
 	uint64_t truth = 0;
 
 	descend(3, &truth);
 	atomic_fetch_and(&p->generation, ~(uint32_t)POOL_ON);
-	while (chunk_cpu() < begin + 50000000)
+	while (kernel_cpu() < begin + 50000000)
 		continue;
 	atomic_fetch_add(&p->window, 1);
 	atomic_fetch_add(&p->generation, POOL_GENERATION_STEP | POOL_ON);
@@ -221,7 +221,7 @@ static void see(const uint64_t *words, uint32_t size, uint64_t record)
 		seen.marks++;
 	if (rec_kind(record) != REC_LEAF && rec_kind(record) != REC_ENTER)
 		return;
-	CHECK(module_find(deep_at(0), true, &m));
+	CHECK(module_find(deep_at(0), &m));
 	i = dict_offset(word) + m->bias - deep_at(0);
 	if (dict_kind(word) != DICT_NATIVE || i >= 2 * NAMES)
 		seen.others++;

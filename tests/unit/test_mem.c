@@ -1,6 +1,7 @@
 /* test_mem.c - the tracer's look at memory that may not be there. links: host
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
+#include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
 
 #include <errno.h>
@@ -25,18 +26,18 @@ void test_mem_tells_what_can_be_read(void)
 	char *const p = pages();
 
 	errno = EINVAL;
-	CHECK(memory_readable(p));
-	CHECK(memory_readable(p + PAGE - 1));
-	CHECK(!memory_readable(p + PAGE));
-	CHECK(!memory_readable(p + 2 * PAGE - 1));
-	CHECK(memory_readable(p + 2 * PAGE));
-	CHECK(!memory_readable(NULL));
-	CHECK(!memory_readable((void *)0x7fffffffffff));
-	CHECK(!memory_readable((void *)UINT64_C(0xdead000000000000)));
-	CHECK(memory_readable("constant"));
+	CHECK(kernel_can_read(p));
+	CHECK(kernel_can_read(p + PAGE - 1));
+	CHECK(!kernel_can_read(p + PAGE));
+	CHECK(!kernel_can_read(p + 2 * PAGE - 1));
+	CHECK(kernel_can_read(p + 2 * PAGE));
+	CHECK(!kernel_can_read(NULL));
+	CHECK(!kernel_can_read((void *)0x7fffffffffff));
+	CHECK(!kernel_can_read((void *)UINT64_C(0xdead000000000000)));
+	CHECK(kernel_can_read("constant"));
 	CHECK_EQ(errno, EINVAL);
 	munmap(p, 3 * PAGE);
-	CHECK(!memory_readable(p));
+	CHECK(!kernel_can_read(p));
 }
 
 void test_mem_copies_all_or_says_no(void)

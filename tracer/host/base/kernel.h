@@ -1,8 +1,12 @@
-/* kernel.h - what this library asks of the kernel.
- * SPDX-License-Identifier: MIT */
+/* kernel.h - all system calls of this library, but for clocks that the kernel
+ * need not be asked for. Once the program has given up system calls, none is
+ * made. Hook-safe, but for errno. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "tracer/host/base/base.h"
+
+struct robust_list_head;
+struct stat;
 
 /* Has the program given up system calls? It may be killed for one that it does
  * not make itself: no hook makes any from then on. */
@@ -12,13 +16,67 @@ extern HIDDEN bool kernel_confined;
  * there is so much. */
 void kernel_confine(void);
 
-/* Zeroed memory of whole pages, which cost nothing until they are touched.
- * NULL: there is none. Hook-safe, but for errno. */
+/* ---- memory ---- */
+
+/* Zeroed memory of whole pages, which cost nothing until they are touched; once
+ * the program is confined, of what was set aside. NULL: there is none. */
 void *kernel_map(size_t size);
-/* Give it back, if that may be done. Likewise. */
+/* Give it back; once the program is confined, keep it. */
 void kernel_unmap(void *at, size_t size);
-/* The thread's number. */
+/* The same, but it stays mapped, and is zeroed when it is touched again. */
+void kernel_drop(void *at, size_t size);
+/* Put such memory in the place of what is mapped there. False: not so, as
+ * always once the program is confined. */
+bool kernel_map_over(void *at, size_t size);
+/* A child of fork or clone finds these pages zeroed. False: likewise. */
+bool kernel_wipe_on_fork(void *at, size_t size);
+/* May these pages of a module be written from now on? False: likewise, until
+ * the loader has opened one since: then it has made such calls itself. */
+bool kernel_protect(uint64_t from, uint64_t to, bool is_writable);
+extern HIDDEN bool kernel_loads;
+/* Can this byte be read? False: likewise. Leaves errno alone. */
+bool kernel_can_read(const void *at);
+
+/* ---- files: as if there were none, once the program is confined ---- */
+
+/* -1: it cannot be opened. Unlike libc's, these are no places to be cancelled
+ * at. */
+int kernel_open(const char *path, int flags);
+long kernel_read(int file, void *to, size_t size);
+void kernel_close(int file);
+bool kernel_stat(int file, struct stat *about);
+/* Map it, shared. place: where; NULL: anywhere. NULL: it cannot be mapped. */
+void *kernel_map_file(int file, size_t size, void *place);
+
+/* What the kernel calls the program's file, NUL-terminated, cut if it is
+ * longer; "": not known. Read at the start. */
+extern HIDDEN char kernel_program[512];
+
+/* ---- processes and threads ---- */
+
+/* The numbers of the thread and of the process. */
 uint32_t kernel_tid(void);
+uint32_t kernel_pid(void);
+/* In a child of fork, before kernel_pid. */
+void kernel_forked(void);
+/* The thread's name, which stays as it is once the program is confined. */
+void kernel_thread_name(char name[16]);
+/* The bounds of the thread's signal stack; 0: it has none, or likewise. */
+void kernel_signal_stack(uint64_t *low, uint64_t *high);
+/* Has the thread a list of mutexes of which the kernel tells others when it
+ * ends? Yes, if that cannot be asked. */
+bool kernel_has_robust_list(void);
+bool kernel_set_robust_list(struct robust_list_head *list);
+/* What the thread has run for, in ns; 0: not known. */
+uint64_t kernel_cpu(void);
+
+/* Sleep until someone wakes those that wait for this word, unless it is not as
+ * it was seen; for 100 ms at most. False: the program may not; others were let
+ * run for a moment, unless it is confined. */
+bool kernel_wait(const _Atomic uint32_t *word, uint32_t seen);
+void kernel_yield(void);
+
+/* ---- signals ---- */
 
 /* The signals that a thread blocks, as the kernel keeps them. */
 struct kernel_signals {
@@ -30,6 +88,6 @@ struct kernel_signals {
  * nothing jumps out of what is done meanwhile: what must be given back, or must
  * not stay half done. Those that an instruction raises come through. Short, or
  * else the program's handlers come late. May be nested. Does nothing in a
- * program that has given up system calls. Hook-safe. */
+ * program that is confined. Leaves errno alone. */
 struct kernel_signals kernel_hold_signals(void);
 void kernel_let_signals(struct kernel_signals before);

@@ -5,8 +5,6 @@
 #include "tracer/host/base/kernel.h"
 
 #include <errno.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum { BLOCK = 1 << 20, HEAD = 64 }; /* bytes */
 
@@ -94,21 +92,6 @@ void *memory_grow(void *old, uint32_t *room, uint32_t need, size_t size)
 	return made;
 }
 
-/* The kernel reads a signal set before it looks at what to do with it, and 9 is
- * nothing it can do: the error is EINVAL if the set could be read, else EFAULT.
- * This takes a tenth of the time of process_vm_readv. */
-bool memory_readable(const void *at)
-{
-	const int saved = errno;
-	const bool is_there = !kernel_confined &&
-		(uintptr_t)at >= 8 && /* 0: "no set" */
-		syscall(SYS_rt_sigprocmask, 9, (uintptr_t)at & ~(uintptr_t)7,
-			NULL, 8) != 0 && errno == EINVAL;
-
-	errno = saved;
-	return is_there;
-}
-
 /* Not watched by the sanitizers: what lies there may have been freed, which
  * is what the caller wants to know. */
 __attribute__((no_sanitize("address", "thread")))
@@ -118,7 +101,7 @@ bool memory_copy(void *to, const void *from, size_t size)
 
 	for (size_t i = 0; i < size; i++) {
 		if ((i == 0 || ((uintptr_t)&bytes[i] & 4095) == 0) &&
-		    !memory_readable((const char *)from + i))
+		    !kernel_can_read((const char *)from + i))
 			return false;
 		((char *)to)[i] = bytes[i];
 	}

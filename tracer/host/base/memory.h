@@ -23,10 +23,6 @@ INLINE void memory_clear(void *words, size_t count)
 		__atomic_store_n((uint64_t *)words + i, 0, __ATOMIC_RELAXED);
 }
 
-/* Can this byte be read? A system call: no, in a program that has given them
- * up. Hook-safe. */
-bool memory_readable(const void *at);
-
 /* Copies size bytes from an address that may be wrong; returns whether it
  * worked. If not, some bytes may have been copied. Asks the kernel once for
  * each page of 4 KiB. Hook-safe. */

@@ -3,6 +3,7 @@
  * module lies, or, once some module has gone, by what it is.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/base/module.h"
+#include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
 
@@ -11,12 +12,9 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 _Atomic uint32_t module_epoch;
 
@@ -29,25 +27,6 @@ enum { RECENT_BITS = 8 };
 static struct module *_Atomic recent[1 << RECENT_BITS];
 
 /* ------------------------------------------------------------------ paths */
-
-/* What the kernel calls the program: read at the start, when that is surely
- * allowed. */
-static char program[257];
-
-static void read_program(char *to)
-{
-	const ssize_t n = readlink("/proc/self/exe", to, sizeof(program) - 1);
-
-	to[n > 0 ? n : 0] = '\0';
-}
-
-__attribute__((constructor)) static void begin(void)
-{
-	const int saved = errno;
-
-	read_program(program);
-	errno = saved;
-}
 
 /* The lines of /proc/self/maps as they are read: "START-END ... /PATH". */
 struct maps {
@@ -79,24 +58,22 @@ static bool read_char(struct maps *m, char c)
 	return false;
 }
 
-/* The real path of the file that is mapped at start; false: not known. libc's
- * functions would be places to be cancelled at. */
+/* The real path of the file that is mapped at start; false: not known. */
 static bool read_maps(uint64_t start, char path[257])
 {
 	struct maps m = { .wanted = start };
-	const long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps",
-				O_RDONLY | O_CLOEXEC);
+	const int fd = kernel_open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	bool found = false;
 	char text[512];
 	long n;
 
 	while (fd >= 0 && !found &&
-	       (n = syscall(SYS_read, fd, text, sizeof(text))) > 0) {
+	       (n = kernel_read(fd, text, sizeof(text))) > 0) {
 		for (long i = 0; i < n && !found; i++)
 			found = read_char(&m, text[i]);
 	}
 	if (fd >= 0)
-		syscall(SYS_close, fd);
+		kernel_close(fd);
 	if (found)
 		memcpy(path, m.path, sizeof(m.path));
 	return found;
@@ -105,18 +82,15 @@ static bool read_maps(uint64_t start, char path[257])
 /* A path that must be cut keeps its end, which says more. The program itself
  * has no name in its link_map; and where a relative path led at dlopen, only
  * the kernel knows. */
-static void set_path(struct module *m, const char *name, bool may_open)
+static void set_path(struct module *m, const char *name)
 {
-	const size_t length = !name ? 0 : strlen(name), room = sizeof(m->path);
+	const char *const path = name && name[0] ? name : kernel_program;
+	const size_t length = strlen(path), room = sizeof(m->path);
 
 	memset(m->path, 0, room);
-	if (length == 0 && !program[0])
-		read_program(m->path);
-	else if (length == 0)
-		memcpy(m->path, program, room);
-	else if (name[0] == '/' || !may_open || !read_maps(m->start, m->path))
-		memcpy(m->path, length < room ? name :
-		       name + (length - (room - 1)),
+	if (path[0] == '/' || !read_maps(m->start, m->path))
+		memcpy(m->path, length < room ? path :
+		       path + (length - (room - 1)),
 		       length < room ? length : room - 1);
 }
 
@@ -172,8 +146,7 @@ static void read_notes(struct module *m)
 /* ---------------------------------------------------------------- entries */
 
 /* Sets all but epoch and number. */
-static void fill(struct module *m, const struct dl_find_object *o,
-		 bool may_open)
+static void fill(struct module *m, const struct dl_find_object *o)
 {
 	const struct link_map *const map = o->dlfo_link_map;
 
@@ -182,7 +155,7 @@ static void fill(struct module *m, const struct dl_find_object *o,
 	m->bias = map->l_addr;
 	atomic_store(&m->map, (const void *)map);
 	m->build_id_size = 0;
-	set_path(m, map->l_name, may_open);
+	set_path(m, map->l_name);
 	read_notes(m);
 }
 
@@ -214,13 +187,12 @@ static struct module *add(uint64_t hash, const struct module *now)
 }
 
 /* By what it is: some module may have gone since it was seen. */
-static struct module *look_up(const struct dl_find_object *o, uint32_t epoch,
-			      bool may_open)
+static struct module *look_up(const struct dl_find_object *o, uint32_t epoch)
 {
 	struct module now, *m;
 	uint64_t hash;
 
-	fill(&now, o, may_open);
+	fill(&now, o);
 	hash = XXH64(now.path, strlen(now.path), now.start);
 	m = pointer_map_find(&modules, hash, is_same, &now);
 	if (!m)
@@ -232,7 +204,7 @@ static struct module *look_up(const struct dl_find_object *o, uint32_t epoch,
 	return m;
 }
 
-bool module_find(uint64_t address, bool may_open, const struct module **found)
+bool module_find(uint64_t address, const struct module **found)
 {
 	const uint32_t epoch = atomic_load(&module_epoch);
 	struct module *_Atomic *place;
@@ -247,7 +219,7 @@ bool module_find(uint64_t address, bool may_open, const struct module **found)
 	    m->end != (uint64_t)o.dlfo_map_end ||
 	    atomic_load(&m->map) != o.dlfo_link_map ||
 	    atomic_load(&m->epoch) != epoch) {
-		m = look_up(&o, epoch, may_open);
+		m = look_up(&o, epoch);
 		atomic_store(place, m);
 	}
 	*found = m;

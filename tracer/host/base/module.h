@@ -24,10 +24,9 @@ struct module {
 };
 
 /* Does the address lie in a module? Sets its entry, which is valid for ever;
- * NULL: no memory for that. may_open: the program is not killed if a file is
- * opened; else a module that was opened by a relative path keeps that.
- * Hook-safe. */
-bool module_find(uint64_t address, bool may_open, const struct module **found);
+ * NULL: no memory for that. Where the program is confined, a module that was
+ * opened by a relative path keeps that. Hook-safe, but for errno. */
+bool module_find(uint64_t address, const struct module **found);
 
 /* Where the piece of code begins that the address lies in, as the module's
  * unwind table (.eh_frame_hdr) has it: a function, or a part of one that the

@@ -4,6 +4,7 @@
  * which fiber is meant.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/fiber/fiber.h"
+#include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/link/link.h"
 #include "tracer/host/link/stand_in.h"
@@ -14,7 +15,6 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 /* ----------------------------------------------------------------- weft.h */
 
@@ -170,7 +170,7 @@ static uint64_t own_high(void)
 	static __thread uint64_t high;
 
 	if (high == 0)
-		high = getpid() == gettid() ?
+		high = kernel_tid() == kernel_pid() ?
 		       (uint64_t)__libc_stack_end : (uint64_t)pthread_self();
 	return high;
 }

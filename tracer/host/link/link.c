@@ -10,9 +10,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -112,8 +110,7 @@ void link_close_begin(uint64_t sp)
 {
 	link_jumped(sp);
 	while (closing == 0 && !begin_close(sp)) {
-		if (!kernel_confined)
-			sched_yield();
+		kernel_yield();
 	}
 }
 
@@ -139,7 +136,7 @@ struct opened {
 static void shut(struct opened *o)
 {
 	if (o->from < o->to)
-		mprotect((void *)o->from, o->to - o->from, PROT_READ);
+		kernel_protect(o->from, o->to, false);
 	o->from = o->to = 0;
 }
 
@@ -151,8 +148,7 @@ static bool set(struct opened *o, const struct link *l, uint64_t value)
 	if (at >= l->fixed && at < l->fixed_end &&
 	    (at < o->from || at >= o->to)) {
 		shut(o);
-		if (mprotect((void *)l->fixed, l->fixed_end - l->fixed,
-			     PROT_READ | PROT_WRITE) != 0)
+		if (!kernel_protect(l->fixed, l->fixed_end, true))
 			return false;
 		o->from = l->fixed;
 		o->to = l->fixed_end;
@@ -581,6 +577,12 @@ void link_lead_new(void)
 
 	if (now.adds != seen.adds || now.subs != seen.subs)
 		lead();
+}
+
+void link_lead_opened(void)
+{
+	kernel_loads |= loads_now().adds != seen.adds;
+	link_lead_new();
 }
 
 /* A program of clang's with a sanitizer has the sanitizer's functions in place

@@ -25,6 +25,8 @@ long link_lead(void);
 
 /* The same, if libraries were loaded or unloaded since. */
 void link_lead_new(void);
+/* The same, if dlopen has opened one. */
+void link_lead_opened(void);
 
 /* The function of that name in the first library of the program that has one,
  * ours left out; NULL: none has. At the start alone. */

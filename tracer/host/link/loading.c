@@ -5,7 +5,6 @@
  * for that at the return address. So where the caller matters, libc's function
  * is jumped to, with all as the program left it.
  * SPDX-License-Identifier: MIT */
-#include "tracer/host/base/kernel.h"
 #include "tracer/host/link/link.h"
 #include "tracer/host/link/stand_in.h"
 
@@ -65,7 +64,7 @@ struct answer loading_dlopen(const char *file, int mode, long none,
 	a.value = ((open_fn *)loading_real_dlopen)(file, mode);
 	a.is_final = true;
 	if (a.value)
-		link_lead_new();
+		link_lead_opened();
 	return a;
 }
 
@@ -81,7 +80,7 @@ struct answer loading_dlmopen(Lmid_t space, const char *file, int mode,
 	a.value = ((open_in_fn *)loading_real_dlmopen)(space, file, mode);
 	a.is_final = true;
 	if (a.value)
-		link_lead_new();
+		link_lead_opened();
 	return a;
 }
 
@@ -107,10 +106,7 @@ struct answer loading_dlsym(void *handle, const char *name, long none,
 	(void)none;
 	if (strncmp(name, "weft_", 5) == 0)
 		return a; /* link_lead itself may come here, in a test */
-	/* Who opens a library may change the rights of memory; who asks for a
-	 * function need not. */
-	if (!kernel_confined)
-		link_lead_new();
+	link_lead_new();
 	number = stand_in_of(name);
 	f = number < 0 ? NULL : found(handle, name, caller);
 	if (f)

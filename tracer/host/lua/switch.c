@@ -64,7 +64,7 @@ void lua_switch_detach(struct thread_state *s, uint32_t flags, uint64_t now)
 /* The coroutine may have been collected, and its memory unmapped. */
 static bool is_readable(const struct coroutine *co)
 {
-	return co->vm && memory_readable(co->L);
+	return co->vm && kernel_can_read(co->L);
 }
 
 /* Has co, whose status is that of one that runs, no call open? The shadow stack

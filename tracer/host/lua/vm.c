@@ -1,13 +1,11 @@
 /* vm.c - the VMs of the program, and their names in chunks; a thread's Lua
  * part. SPDX-License-Identifier: MIT */
+#include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/link/link.h"
 #include "tracer/host/lua/vm.h"
 #include "tracer/host/native/exclude.h"
 #include "tracer/host/pool/process.h"
-
-#include <sys/syscall.h>
-#include <unistd.h>
 
 bool lua_vm_wanted(void)
 {
@@ -119,25 +117,35 @@ static bool begin_learning(const struct lua_lib *lib)
 	return true;
 }
 
+/* No handler may jump out of it; and what one would call is the program's. In a
+ * program that is confined memory cannot be looked at. */
+static enum lua_layout try_layout(struct lua_lib *lib, lua_State *L)
+{
+	const struct kernel_signals before = kernel_hold_signals();
+	enum lua_layout layout = LAYOUT_WRONG;
+	bool learns;
+
+	atomic_fetch_add(&thread_native_watched, 1);
+	thread_set_native_pool(&thread_no_pool);
+	learns = !kernel_confined && begin_learning(lib);
+	if (!kernel_confined && lib->abi->check(lib, L) && !BROKEN(layout))
+		layout = LAYOUT_RIGHT;
+	lib->excluded = learns ? exclude_learned() :
+		     exclude_has((uint64_t)lib->api.lua_newthread);
+	atomic_fetch_sub(&thread_native_watched, 1);
+	atomic_store_explicit(&lib->layout, layout, memory_order_release);
+	kernel_let_signals(before);
+	return layout;
+}
+
 /* Once for a library. Two threads may do it at once, with the same result. */
 bool lua_vm_try_layout(struct lua_lib *lib, lua_State *L)
 {
 	enum lua_layout layout =
 		atomic_load_explicit(&lib->layout, memory_order_acquire);
-	bool learns;
 
-	if (layout == LAYOUT_UNTRIED) {
-		atomic_fetch_add(&thread_native_watched, 1);
-		thread_set_native_pool(&thread_no_pool);
-		learns = begin_learning(lib);
-		layout = lib->abi->check(lib, L) && !BROKEN(layout) ?
-			 LAYOUT_RIGHT : LAYOUT_WRONG;
-		lib->excluded = learns ? exclude_learned() :
-			     exclude_has((uint64_t)lib->api.lua_newthread);
-		atomic_fetch_sub(&thread_native_watched, 1);
-		atomic_store_explicit(&lib->layout, layout,
-				      memory_order_release);
-	}
+	if (layout == LAYOUT_UNTRIED)
+		layout = try_layout(lib, L);
 	return layout == LAYOUT_RIGHT;
 }
 

@@ -1,6 +1,7 @@
 /* check.c - tries the layout on a Lua state of its own, which nobody else sees:
  * each call event is read by the layout, without ever faulting, and compared
  * with the answers of the public API. SPDX-License-Identifier: MIT */
+#include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/lua/c_name.h"
 #include "tracer/host/lua/function.h"
@@ -11,8 +12,6 @@ static uint64_t careful_word(uint64_t at);
 #define LAYOUT_WORD careful_word
 #include "tracer/host/lua_abi/abi.h"
 #include "tracer/host/lua_abi/code_names.h"
-
-#include <sys/mman.h>
 
 enum { MEMORY = 1 << 20, LEAST_EVENTS = 20, WRITTEN_MOST = 16 };
 
@@ -545,15 +544,14 @@ bool layout_check(struct lua_lib *lib, lua_State *L)
 	struct trial t = { .api = &lib->api };
 	bool right;
 
-	t.memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (t.memory == MAP_FAILED)
+	t.memory = kernel_map(MEMORY);
+	if (!t.memory)
 		return false;
 	trial = &t;
 	right = may_make_state(L);
 	t.faulted = false; /* nothing need lie before L */
 	right = right && try_all(&t, lib);
 	trial = NULL;
-	munmap(t.memory, MEMORY);
+	kernel_unmap(t.memory, MEMORY);
 	return right;
 }

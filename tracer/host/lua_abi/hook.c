@@ -24,8 +24,7 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 		return;
 	if (ar->event != LUA_HOOKRET && event_is_recorded(co, ar)) {
 		thread_count_missed();
-		/* This may take memory, by a system call. */
-		if (co->vm->by_layout && !kernel_confined)
+		if (co->vm->by_layout)
 			function_number_frame((uint64_t)L, layout_id(ar));
 	}
 	/* A hook that nothing would put back stays where it is; in LuaJIT,

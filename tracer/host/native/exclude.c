@@ -4,12 +4,10 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/native/exclude.h"
 #include "tracer/host/base/dynamic.h"
-#include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
 
 #include <dlfcn.h>
-#include <signal.h>
 #include <string.h>
 
 struct excluded exclude_code[EXCLUDE_MOST];
@@ -18,9 +16,6 @@ _Atomic uint32_t exclude_count;
 _Atomic uint32_t exclude_known;
 THREAD_LOCAL enum exclude_learning exclude_learning;
 _Atomic uint32_t exclude_learners;
-
-/* Signals that were blocked before learning began. */
-static THREAD_LOCAL sigset_t before;
 
 /* The modules in which functions are known one by one. */
 static struct excluded larger[EXCLUDE_MOST];
@@ -175,16 +170,11 @@ bool exclude_learn(const void *address)
 {
 	struct dl_find_object o;
 	struct dynamic s;
-	sigset_t all;
 
-	if (!address || kernel_confined ||
+	if (!address ||
 	    _dl_find_object((void *)(uintptr_t)address, &o) != 0 ||
 	    exclude_has((uint64_t)address) ||
 	    !dynamic_read(&s, o.dlfo_link_map) || !calls_hooks(&s))
-		return false;
-	/* What a signal handler calls is the program's. */
-	sigfillset(&all);
-	if (pthread_sigmask(SIG_BLOCK, &all, &before) != 0)
 		return false;
 	add(larger, &larger_count, &o);
 	exclude_learning = EXCLUDE_LEARNING;
@@ -198,7 +188,6 @@ bool exclude_learned(void)
 
 	exclude_learning = EXCLUDE_NOTHING;
 	atomic_fetch_sub(&exclude_learners, 1);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return some;
 }
 

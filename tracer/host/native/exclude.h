@@ -65,12 +65,12 @@ void exclude_look(const void *address);
 
 /* If what lies at this address calls our hooks, and is more than a Lua:
  * excludes each function that this thread calls from here on until
- * exclude_learned. The thread calls Lua alone meanwhile, and signals are
- * blocked. Returns false if there is nothing to learn; then exclude_learned
- * is not to be called. */
+ * exclude_learned. The thread calls Lua alone meanwhile, and the caller holds
+ * signals back. Returns false if there is nothing to learn; then
+ * exclude_learned is not to be called. */
 bool exclude_learn(const void *address);
-/* Ends it, and sets the signals as they were; returns whether there were any
- * such functions. On the thread that began. */
+/* Ends it; returns whether there were any such functions. On the thread that
+ * began. */
 bool exclude_learned(void);
 /* A hook has seen such a function. Hook-safe. */
 void exclude_add(uint64_t function);

@@ -6,16 +6,11 @@
 #include "tracer/host/base/kernel.h"
 #include "tracer/host/link/link.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 struct pool *mapped_pool;
 struct mapped_view mapped_view;
@@ -89,11 +84,8 @@ static struct range *free_range(void)
 void mapped_leave(void)
 {
 	const uint32_t generation = atomic_load(&mapped_pool->generation);
-	void *const p = mmap(mapped_pool, ranges[mapped_range].size,
-			     PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED |
-			     MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (p != MAP_FAILED)
+	if (kernel_map_over(mapped_pool, ranges[mapped_range].size))
 		atomic_store(&mapped_pool->generation,
 			     (generation | POOL_GENERATION_STEP) &
 			     ~(uint32_t)(POOL_ON | POOL_BY_TITLE |
@@ -106,21 +98,11 @@ static bool is_pool(int fd, const struct address *a, off_t *size)
 {
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+	if (fd < 0 || !kernel_stat(fd, &st) || !S_ISREG(st.st_mode) ||
 	    st.st_dev != a->device || st.st_ino != a->inode)
 		return false;
 	*size = st.st_size;
 	return true;
-}
-
-/* place: NULL, or that of a pool of this size that was left. */
-static struct pool *map_fd(int fd, off_t size, void *place)
-{
-	struct pool *const p = mmap(place, (size_t)size, PROT_READ | PROT_WRITE,
-				    MAP_SHARED | (place ? MAP_FIXED : 0), fd,
-				    0);
-
-	return p == MAP_FAILED ? NULL : p;
 }
 
 /* Is this a pool of this kind, and of the shape of the one that was mapped
@@ -139,19 +121,19 @@ static bool fits(const struct pool *p, uint64_t size, bool attached)
 /* There is no room for all of it, but there may be for its head. */
 static void count_unmapped(int fd, off_t size)
 {
-	struct pool *const p = map_fd(fd, sizeof(*p), NULL);
+	struct pool *const p = kernel_map_file(fd, sizeof(*p), NULL);
 
 	if (!p)
 		return;
 	if (pool_valid(p, (uint64_t)size))
 		atomic_fetch_add(&p->unjoined_processes, 1);
-	munmap(p, sizeof(*p));
+	kernel_unmap(p, sizeof(*p));
 }
 
 /* The pool is looked at before it takes a place. */
 static struct pool *map_checked(int fd, off_t size, bool attached)
 {
-	struct pool *const p = map_fd(fd, size, NULL);
+	struct pool *const p = kernel_map_file(fd, (size_t)size, NULL);
 
 	if (!p && size >= (off_t)sizeof(*p))
 		count_unmapped(fd, size);
@@ -160,7 +142,7 @@ static struct pool *map_checked(int fd, off_t size, bool attached)
 
 	if (!r) {
 		if (p)
-			munmap(p, (size_t)size);
+			kernel_unmap(p, (size_t)size);
 		return NULL;
 	}
 	mapped_range = (uint32_t)(r - ranges);
@@ -168,8 +150,8 @@ static struct pool *map_checked(int fd, off_t size, bool attached)
 		*r = (struct range){ .start = p, .size = (uint64_t)size };
 		return p;
 	}
-	munmap(p, (size_t)size);
-	return map_fd(fd, size, r->start);
+	kernel_unmap(p, (size_t)size);
+	return kernel_map_file(fd, (size_t)size, r->start);
 }
 
 /* By the inherited descriptor, or else by the path. */
@@ -181,13 +163,11 @@ static struct pool *map_pool(const struct address *a, bool attached)
 
 	if (is_pool(a->fd, a, &size))
 		return map_checked(a->fd, size, attached);
-	/* libc's open and close are places to be cancelled at. */
-	fd = (int)syscall(SYS_openat, AT_FDCWD, a->path,
-			  O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	fd = kernel_open(a->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (is_pool(fd, a, &size))
 		p = map_checked(fd, size, attached);
 	if (fd >= 0)
-		syscall(SYS_close, fd);
+		kernel_close(fd);
 	return p;
 }
 
@@ -238,18 +218,15 @@ static THREAD_LOCAL bool is_ours;
 
 static void begin_list(void)
 {
-	struct robust_list_head *known = &ours;
-	size_t size;
-
 	is_ours = false;
-	if (syscall(SYS_get_robust_list, 0, &known, &size) != 0 || known)
+	if (kernel_has_robust_list())
 		return;
 	ours = (struct robust_list_head){
 		.list = { &ours.list },
 		.futex_offset = (long)offsetof(pthread_mutex_t, __data.__lock) -
 			(long)offsetof(pthread_mutex_t, __data.__list.__next),
 	};
-	is_ours = syscall(SYS_set_robust_list, &ours, sizeof(ours)) == 0;
+	is_ours = kernel_set_robust_list(&ours);
 }
 
 static bool hold_in_ours(pthread_mutex_t *m)
@@ -435,24 +412,7 @@ static uint32_t claim_oldest(struct buffer_claim *c, uint32_t slot)
  * and the pool is full though the disk keeps up. A thread that sleeps lends it
  * its own share. */
 
-enum {
-	AGAIN_NS = 100000000,      /* the recorder may have died */
-	LEND_NS = 900000000,       /* and then no longer than that */
-};
-
-/* Until the recorder has changed that word since then, or for a while. Wrapped
- * functions of libc would be places to be cancelled at. False: this program may
- * not sleep so (seccomp). */
-static bool sleep_since(const _Atomic uint32_t *word, uint32_t seen)
-{
-	const struct timespec most = { 0, AGAIN_NS };
-
-	if (syscall(SYS_futex, word, FUTEX_WAIT, seen, &most, NULL, 0) == 0 ||
-	    errno == EAGAIN || errno == ETIMEDOUT || errno == EINTR)
-		return true;
-	sched_yield();
-	return false;
-}
+enum { LEND_NS = 900000000 }; /* a thread lends no more at a time */
 
 /* Does the recorder need more than a processor? It may be stopped, too. One
  * thread finds that out for all: those that need each other's locks would wait
@@ -486,7 +446,7 @@ static uint32_t claim_next(struct buffer_claim *c, uint32_t slot, bool big)
 		if (atomic_load(&mapped_pool->is_stuck) == STUCK_THREADS ||
 		    (lends && has_lent_enough(begin, from, seen)))
 			break;
-		if (!sleep_since(&mapped_pool->given_back, seen) && lends) {
+		if (!kernel_wait(&mapped_pool->given_back, seen) && lends) {
 			atomic_store(&in_vain_at, seen + UINT64_C(1));
 			break;
 		}
@@ -545,7 +505,7 @@ static bool awaits_answer(uint32_t seen, uint64_t begin)
 	if (mapped_recorder_is_dead() || atomic_load(&asked_in_vain))
 		return false;
 	if (clock_ns(CLOCK_MONOTONIC) - begin < LEND_NS &&
-	    sleep_since(&q->answered, seen))
+	    kernel_wait(&q->answered, seen))
 		return true;
 	atomic_store(&asked_in_vain, true);
 	return false;

@@ -33,7 +33,8 @@ extern HIDDEN struct mapped_view mapped_view;
 struct pool *mapped_open(const char *text, bool attached);
 
 /* Leaves the pool, which was attached: what lies in its place from here on is
- * this process's own, and off for ever. Hook-safe. */
+ * this process's own, and off for ever. In a program that is confined it stays
+ * where it is, and is off as well. Hook-safe. */
 void mapped_leave(void);
 
 /* Where a pool lies that is or was attached: a thread in the midst of a hook

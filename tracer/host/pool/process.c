@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 _Atomic bool process_no_native;
@@ -17,6 +16,8 @@ struct pool_process *process_slot;
 uint32_t process_serial;
 uint64_t process_start;
 void (*process_rejoins)(bool is_blind);
+
+_Static_assert(sizeof(kernel_program) == POOL_PATH_MAX, "a path is a path");
 
 static struct pool_process stand_in; /* where the pool has no slot left */
 
@@ -45,12 +46,9 @@ uint32_t process_past_windows(void)
 
 static void describe(struct pool_process *slot, uint32_t parent)
 {
-	const ssize_t n = readlink("/proc/self/exe", slot->path,
-				   sizeof(slot->path) - 1);
-
-	slot->path[n > 0 ? n : 0] = '\0';
+	memcpy(slot->path, kernel_program, sizeof(slot->path));
 	slot->parent = parent;
-	slot->pid = (uint32_t)getpid();
+	slot->pid = kernel_pid();
 	slot->start = process_start;
 	slot->serial = process_serial;
 	atomic_store(&slot->vms, 0);
@@ -82,9 +80,8 @@ static bool make_registered(void)
 
 	if (registered)
 		return true;
-	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED || madvise(page, 4096, MADV_WIPEONFORK) != 0)
+	page = kernel_map(4096);
+	if (!page || !kernel_wipe_on_fork(page, 4096))
 		return false;
 	registered = page;
 	return true;
@@ -141,9 +138,7 @@ static void leave(void)
 	past.coroutine = atomic_load(&p->next_coroutine);
 	process_slot = &stand_in;
 	process_serial = 0;
-	/* Else it stays where it is, and is off as well. */
-	if (!kernel_confined)
-		mapped_leave();
+	mapped_leave();
 	atomic_store(&mailbox.state, ATTACH_AWAY);
 }
 
@@ -170,7 +165,7 @@ static bool obey(void)
 			return true;
 		leave();
 	}
-	if (joins && !kernel_confined)
+	if (joins)
 		join(mailbox.pool, true);
 	if (atomic_load(&joined))
 		return true;
@@ -304,6 +299,7 @@ static void in_child(void)
 	const int saved = errno;
 
 	link_forked();
+	kernel_forked();
 	look_anew();
 	process_ready();
 	errno = saved;

@@ -7,13 +7,8 @@
 #include "tracer/host/pool/process.h"
 #include "tracer/host/thread/shadow_stack.h"
 
-#include <linux/prctl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* ----------------------------------------------------------------- memory
  * States of threads that have ended are used again: the address of the first
@@ -72,10 +67,8 @@ static struct thread_state *map_state(void)
 		kernel_unmap(s, sizeof(*s));
 		return NULL;
 	}
-	/* A program that gave up system calls may not make this one. Then its
-	 * children of fork do without (in_child), and it clones none. */
-	if (!kernel_confined)
-		madvise(&s->generation, 4096, MADV_WIPEONFORK);
+	/* Where that fails, children of fork do without (in_child). */
+	kernel_wipe_on_fork(&s->generation, 4096);
 	s->frame_limit = s->frames + FIRST_FRAMES;
 	s->table_used[0] = 3; /* these two are not empty if they are zero */
 	s->epoch = 1;
@@ -122,10 +115,9 @@ bool birth_identify(struct thread_state *s, bool counts)
 	s->tid = kernel_tid();
 	s->process_serial = process_serial;
 	memset(s->name, 0, sizeof(s->name));
-	if (!kernel_confined)
-		syscall(SYS_prctl, PR_GET_NAME, s->name);
+	kernel_thread_name(s->name);
 	s->number = s->written = 0;
-	s->cpu = chunk_cpu();
+	s->cpu = kernel_cpu();
 	s->range = mapped_range;
 	if (s->below) {
 		s->slot = s->below->slot;
@@ -143,19 +135,13 @@ bool birth_identify(struct thread_state *s, bool counts)
 static void find_stack(struct thread_state *s)
 {
 	extern void *__libc_stack_end;
-	stack_t alt;
 
 	/* The thread's control block lies at the upper end of its stack; the
 	 * main thread's stack ends where the kernel put the arguments. */
 	s->stack_high = s->tid == process_slot->pid ?
 			(uint64_t)__libc_stack_end + 65536 :
 			(uint64_t)pthread_self();
-	s->alt_low = s->alt_high = 0;
-	if (!kernel_confined && syscall(SYS_sigaltstack, NULL, &alt) == 0 &&
-	    !(alt.ss_flags & SS_DISABLE)) {
-		s->alt_low = (uint64_t)alt.ss_sp;
-		s->alt_high = s->alt_low + alt.ss_size;
-	}
+	kernel_signal_stack(&s->alt_low, &s->alt_high);
 }
 
 /* A table that was never used is left alone: clearing it would take the memory

@@ -9,10 +9,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <linux/prctl.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* Items leave room for so many dictionary words, so that a function can always
  * be named, if only by its address. */
@@ -158,8 +155,7 @@ static bool adds_up(const struct thread_state *s)
 /* Many threads name themselves after their first call. */
 static void put_name(struct thread_state *s, struct chunk_header *h)
 {
-	if (!kernel_confined)
-		syscall(SYS_prctl, PR_GET_NAME, s->name);
+	kernel_thread_name(s->name);
 	memcpy(h->thread_name, s->name, sizeof(h->thread_name));
 }
 
@@ -173,7 +169,7 @@ static void complete(struct thread_state *s, uint32_t flags)
 		s->last = h->brief_end > s->last ? h->brief_end : s->last;
 	else if (chunk_lasts(s))
 		s->last = chunk_clock(s);
-	s->cpu = chunk_cpu();
+	s->cpu = kernel_cpu();
 	h->tick_end = s->last;
 	h->cpu_end = s->late ? 0 : s->cpu;
 	put_name(s, h);
@@ -267,7 +263,7 @@ static void fill_header(struct thread_state *s, struct chunk_header *h,
 	h->tick_hz_error = atomic_load_explicit(&mapped_pool->tick_hz_error,
 						memory_order_relaxed);
 	if (s->resync) /* after a gap it is not the last chunk's end */
-		s->cpu = chunk_cpu();
+		s->cpu = kernel_cpu();
 	h->cpu_begin = s->cpu;
 	h->magic = CHUNK_MAGIC;
 }
@@ -319,12 +315,6 @@ bool chunk_open(struct thread_state *s, uint32_t flags)
 }
 
 /* ---------------------------------------------------------------- records */
-
-/* Other clocks are read without a system call. */
-uint64_t chunk_cpu(void)
-{
-	return kernel_confined ? 0 : clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
 
 SLOW uint64_t chunk_clock_stepped(struct thread_state *s)
 {

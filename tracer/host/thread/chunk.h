@@ -48,9 +48,6 @@ INLINE void chunk_count_lost(const struct thread_state *s, enum lost reason,
 					  memory_order_relaxed);
 }
 
-/* CPU time of the thread, ns; 0: not known. Need not be busy. */
-uint64_t chunk_cpu(void);
-
 /* ---------------------------------------------------------------- records */
 
 /* Ticks now, never before the last record's: a step back (a move to a CPU whose

@@ -64,7 +64,7 @@ static uint64_t native_word(struct thread_state *s, uint64_t address,
 	uint32_t number;
 
 	if (known == 0) {
-		if (!module_find(address, !kernel_confined, &m))
+		if (!module_find(address, &m))
 			return dict_put_code(address);
 		number = !m ? DICT_MAX_MODULES : number_of(s, m);
 		if (number >= DICT_MAX_MODULES)
@@ -223,7 +223,7 @@ static uint64_t verdict_key(uint64_t key, struct function_origin *from)
 	if (key & KEY_LUA)
 		return !thread_upcalls.lua_verdict ? 0 :
 		       thread_upcalls.lua_verdict(key, from);
-	if (!module_find(key, !kernel_confined, &m) || !m)
+	if (!module_find(key, &m) || !m)
 		return 0;
 	from->name = m->path;
 	from->size = strlen(m->path);

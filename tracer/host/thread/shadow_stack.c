@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* ----------------------------------------------------------------- frames */
 
@@ -59,8 +58,7 @@ SLOW bool shadow_grow(struct thread_state *s)
 		go_to_moved(s);
 		/* A hook that was interrupted before it was busy may still
 		 * read there: no frame. Nothing is moved often. */
-		if (!kernel_confined)
-			madvise(from, old * sizeof(*from), MADV_DONTNEED);
+		kernel_drop(from, old * sizeof(*from));
 	} else {
 		s->no_room = s->generation;
 	}

@@ -177,7 +177,7 @@ static void begin_anew(struct thread_state *s)
 	s->late = false;
 	shadow_forget(s);
 	s->last = clock_now();
-	s->cpu = chunk_cpu();
+	s->cpu = kernel_cpu();
 }
 
 /* Native calls are recorded from now on, or no longer. Those that are open

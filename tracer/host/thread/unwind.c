@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/thread/unwind.h"
 #include "tracer/host/base/break.h"
-#include "tracer/host/base/memory.h"
+#include "tracer/host/base/kernel.h"
 #include "tracer/host/base/module.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ static uint64_t search_end(const struct thread_state *s, const struct frame *f,
 		return f[-1].sp == n->sp ? 0 :
 		       f[-1].sp + 16 < end ? f[-1].sp + 16 : end;
 	return (end ^ n->sp) >= 4096 &&
-	       !memory_readable((const void *)end) ? 0 : end;
+	       !kernel_can_read((const void *)end) ? 0 : end;
 }
 
 /* gcc may split a function (-fpartial-inlining): its first lines, with the hook
@@ -167,7 +167,7 @@ static bool is_beyond(const struct thread_state *s, const struct frame *n)
 	if (n->sp >= sp || sp - n->sp >= NEAR)
 		return n->sp >= sp;
 	return (((sp + 8) ^ n->sp) < 4096 ||
-		memory_readable((const void *)(sp + 8))) &&
+		kernel_can_read((const void *)(sp + 8))) &&
 	       *(const uint64_t *)(sp + 8) == n->site;
 }
 
