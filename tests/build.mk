@@ -15,7 +15,7 @@ UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(TEST_DIR)/%)
 # One archive a part, of its objects but for a main().
 TEST_LIB := $(B)/lib-test
 ANALYZER_TEST_LIBS ?= $(shell pkg-config --libs babeltrace2 libdw \
-	libprotobuf-c zlib liblz4 libzstd sqlite3) -lm
+	libprotobuf-c zlib liblz4 libzstd sqlite3) -liberty -lm
 RECORDER_TEST_LIBS ?= -ldl -lpthread
 HOST_TEST_LIBS ?= -ldl -lpthread
 

@@ -19,7 +19,7 @@ list() {
 		liblttng-ust-dev liblttng-ctl-dev lttng-tools \
 		babeltrace2 libbabeltrace2-dev libdw-dev libelf-dev \
 		protobuf-c-compiler libprotobuf-c-dev zlib1g-dev libsqlite3-dev \
-		libxxhash-dev liblz4-dev libzstd-dev libpopt-dev gnuplot-nox \
+		libiberty-dev libxxhash-dev liblz4-dev libzstd-dev libpopt-dev gnuplot-nox \
 		liblua5.1-0-dev liblua5.2-dev liblua5.3-dev liblua5.4-dev \
 		libluajit-5.1-dev \
 		$(known liblua5.5-dev) ;;

@@ -161,19 +161,17 @@ Dwarf_Die sym_die_root(Dwarf_Die *die)
 const char *sym_die_name(Dwarf_Die *die, const char *symbol)
 {
 	Dwarf_Attribute attribute;
-	const char *name = NULL;
+	const char *name = NULL, *demangled, *plain;
 
 	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute))
 		name = dwarf_formstring(&attribute);
 	if (!name)
 		name = symbol;
-	if (!name || strncmp(name, "_Z", 2) != 0) {
-		const char *const plain = dwarf_diename(die);
-
-		if (plain)
-			name = plain;
-	}
-	return !name ? NULL : sym_demangle(name);
+	demangled = name ? sym_demangle(name) : NULL;
+	if (demangled != name)
+		return demangled;
+	plain = dwarf_diename(die);
+	return plain ? plain : name;
 }
 
 /* The source file in which a function is declared. In clang's DWARF 5, file 0

@@ -7,46 +7,18 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/text.h"
+#include "tracepoints/demangle.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- C++ names ---- */
-
-/* The C++ library's own demangler is loaded when the first C++ name
- * comes, so that weft itself needs no C++ library. Where C++ programs
- * run, there is one. */
-typedef char *demangle_fn(const char *symbol, char *to, size_t *size,
-			  int *status);
-
-static demangle_fn *load(void)
-{
-	void *const library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-	demangle_fn *function = NULL;
-
-	if (library)
-		*(void **)&function = dlsym(library, "__cxa_demangle");
-	return function;
-}
-
 const char *sym_demangle(const char *symbol)
 {
-	static demangle_fn *function;
-	static bool is_loaded;
 	static char *kept;
-	int status = -1;
 
-	if (strncmp(symbol, "_Z", 2) != 0)
-		return symbol;
-	if (!is_loaded)
-		function = load();
-	is_loaded = true;
-	if (!function)
-		return symbol;
 	free(kept);
-	kept = function(symbol, NULL, NULL, &status);
-	return kept && status == 0 ? kept : symbol;
+	kept = demangle(symbol, DEMANGLE_LONGEST);
+	return kept ? kept : symbol;
 }
 
 /* ---- several at one address ---- */

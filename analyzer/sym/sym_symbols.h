@@ -8,8 +8,8 @@
 /* Of functions that share an address, so many are named. */
 enum { SYM_NAMES_SHOWN = 4 };
 
-/* The C++ name that a mangled symbol stands for, valid until the next call; the
- * symbol itself if it is not mangled, or if no C++ library is installed. */
+/* The name that a mangled symbol of C++, D or Rust stands for, valid until the
+ * next call; the symbol itself if it is not mangled, or is very long. */
 const char *sym_demangle(const char *symbol);
 
 /* The name that several symbols at one address stand for; of functions that a

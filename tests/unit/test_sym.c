@@ -366,6 +366,11 @@ void test_sym_demangles(void)
 	CHECK_STR(sym_demangle("plain"), "plain");
 	CHECK_STR(sym_demangle("_ZZZ"), "_ZZZ");
 	CHECK_STR(sym_demangle("_ZN3foo3barEi"), "foo::bar(int)");
+	CHECK_STR(sym_demangle("_D7d_fiber4leafFiZv"), "d_fiber.leaf(int)");
+	CHECK_STR(sym_demangle("_Dmain"), "D main");
+	CHECK_STR(sym_demangle("_Dplain"), "_Dplain");
+	CHECK_STR(sym_demangle("_RNvC3foo3bar"), "foo::bar");
+	CHECK_STR(sym_demangle("_"), "_");
 }
 
 static void check_joint(const char *wanted, const char *a, const char *b,

@@ -3,10 +3,10 @@
  * may have say so.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/names/selection.h"
+#include "tracepoints/demangle.h"
 #include "tracepoints/pattern_list.h"
 #include "tracer/recorder/base/elf_file.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,51 +102,33 @@ struct native {
 	unsigned names;
 };
 
-/* As the analyzer has it, by the same library. */
-static const char *demangle(const char *symbol, char **kept)
+/* Patterns are compared with the demangled name, as in the analyzer. */
+static bool is_name(const struct pattern *a, const char *symbol)
 {
-	typedef char *demangle_fn(const char *, char *, size_t *, int *);
-	static demangle_fn *function;
-	static bool is_loaded;
-	int status = -1;
+	char *const name = demangle(symbol, DEMANGLE_SHORT);
+	const bool is = pattern_match_name(a, name ? name : symbol);
 
-	*kept = NULL;
-	if (strncmp(symbol, "_Z", 2) != 0)
-		return symbol;
-	if (!is_loaded) {
-		void *const library = dlopen("libstdc++.so.6",
-					     RTLD_NOW | RTLD_LOCAL);
-		void *const found = !library ? NULL :
-				    dlsym(library, "__cxa_demangle");
-
-		memcpy(&function, &found, sizeof(function));
-		is_loaded = true;
-	}
-	if (function)
-		*kept = function(symbol, NULL, NULL, &status);
-	return *kept && status == 0 ? *kept : symbol;
+	free(name);
+	return is;
 }
 
 /* The debug information may call a part that the compiler has made,
- * "f.part.0", by the whole function's name. */
+ * "f.part.0", by the whole function's name. Long names are the analyzer's. */
 static enum answer ask_symbol(const struct pattern *a, const char *symbol)
 {
-	char *kept, plain[256];
-	const char *const name = demangle(symbol, &kept);
 	const size_t dot = strcspn(symbol, ".");
-	const bool is = pattern_match_name(a, name);
-	bool differs = false;
+	const bool is = is_name(a, symbol);
+	char plain[256];
 
+	if (demangle_may(symbol) && strlen(symbol) > DEMANGLE_SHORT)
+		return MAYBE;
 	if (symbol[dot] == '.' && dot > 0 && dot < sizeof(plain)) {
-		char *again;
-
 		memcpy(plain, symbol, dot);
 		plain[dot] = '\0';
-		differs = pattern_match_name(a, demangle(plain, &again)) != is;
-		free(again);
+		if (is_name(a, plain) != is)
+			return MAYBE;
 	}
-	free(kept);
-	return differs ? MAYBE : is ? YES : NO;
+	return is ? YES : NO;
 }
 
 /* Only the debug information has the file. */

@@ -1,0 +1,61 @@
+#!/bin/bash
+# Names of D, as its compilers mangle them, and of C++ that have more than 1,000
+# characters as symbols: with and without debug information they are shown as
+# they are written, and weft record selects by them.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+cat >"$T/d.c" <<'C'
+__attribute__((noinline)) void leaf(int x) __asm__("_D7d_fiber4leafFiZv");
+__attribute__((noinline)) void step(int x) __asm__("_D7d_fiber4stepFiZv");
+static volatile int sum;
+void leaf(int x) { sum += x; }
+void step(int x) { for (int i = 0; i < 10; i++) leaf(x); }
+int main(void) { for (int i = 0; i < 30; i++) step(i); return 0; }
+C
+cat >"$T/long.cc" <<'C'
+template <class A, class B> struct a_rather_long_name_of_a_pair_of_types { };
+template <class T> __attribute__((noinline)) int deep(T *)
+{
+	static volatile int kept;
+	return kept++;
+}
+template <int N> struct make {
+	typedef a_rather_long_name_of_a_pair_of_types<
+		typename make<N - 1>::type, char[N]> type;
+};
+template <> struct make<0> { typedef int type; };
+template <int N> struct run {
+	static void go() { deep((typename make<N>::type *)0); run<N - 1>::go(); }
+};
+template <> struct run<0> { static void go() { } };
+int main() { run<200>::go(); return 0; }
+C
+# rows PATTERN: how many begin so.
+rows() {
+	grep -cE "^\"?$1" "$T/report.csv"
+}
+for debug in -g -g0; do
+	gcc -O1 $debug -finstrument-functions "$T/d.c" -o "$T/d" &&
+		g++ -O0 $debug -finstrument-functions "$T/long.cc" \
+			-o "$T/long" || fail "the compiler fails"
+	record "$T/d" || fail "weft record fails"
+	report
+	[ "$(calls 'd_fiber.leaf(int)') $(calls 'd_fiber.step(int)')" = \
+		"300 30" ] || fail "D, $debug: $(cat "$T/report.csv")"
+	record --skip 'd_fiber.leaf' -- "$T/d" || fail "weft record fails"
+	grep -q '^weft: [0-9][0-9] records' "$T/err" || fail "D is not skipped"
+	record "$T/long" || fail "weft record fails"
+	report
+	[ "$(rows 'int deep<') $(rows _Z)" = "200 0" ] ||
+		fail "C++, $debug: $(cut -c 1-100 "$T/report.csv")"
+done
+nm "$T/long" | awk 'length($3) > 1500 { n++ } END { exit n < 20 }' ||
+	fail "no symbol is long"
+# Of the long ones, weft record is not certain; the reports are.
+record --only 'int deep<*' -- "$T/long" || fail "weft record fails"
+report
+[ "$(rows 'int deep<') $(wc -l <"$T/report.csv")" = "200 201" ] || fail "--only: $(cat "$T/report.csv")"
+record --skip 'int deep<*' -- "$T/long" || fail "weft record fails"
+report
+[ "$(rows 'int deep<') $(rows main,)" = "0 1" ] ||
+	fail "--skip: $(cat "$T/report.csv")"
