@@ -66,6 +66,17 @@ static void print_quantile_note(const struct session *s)
 		   error / 100, error % 100);
 }
 
+/* One row for Lua states that are not told from each other. */
+static void print_vm_note(const struct flat *all)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (strcmp(flat_name(all, &all->rows[i]), GROUP_ANY_VM) == 0)
+			table_note("note: %s may hold several Lua states: "
+				   "where a process has more than one, only "
+				   "coroutines are known to be of one",
+				   GROUP_ANY_VM);
+}
+
 /* How far off the figures below may be. In CSV the percentiles have no note. */
 static void print_notes(const struct flat *all, const struct metric_columns *c,
 			const struct ranking *ranking)
@@ -73,6 +84,8 @@ static void print_notes(const struct flat *all, const struct metric_columns *c,
 	if (!table_args.csv && all->has_quantiles &&
 	    (metric_has(c, METRIC_QUANTILE) || is_sorted_by(METRIC_QUANTILE)))
 		print_quantile_note(all->session);
+	if (arg_by == GROUP_VM)
+		print_vm_note(all);
 	ranking_note(ranking, all->session);
 }
 

@@ -4,6 +4,7 @@
 #include "analyzer/load/completeness.h"
 #include "analyzer/correct/correct.h"
 #include "analyzer/load/left_out.h"
+#include "analyzer/load/lumped.h"
 
 #include "analyzer/base/text.h"
 #include "analyzer/out/out_escape.h"
@@ -341,6 +342,31 @@ static void tell_late(struct teller *t, const struct session *s)
 		    out_number_many(text, late, "C functions"));
 }
 
+/* Rows of many functions whose sources have one name. */
+static void tell_lumped(struct teller *t, const struct session *s)
+{
+	const struct func *first;
+	const size_t count = lumped_count(s, &first);
+	char text[OUT_NUMBER];
+
+	if (count == 1)
+		say(t, "%.200s may stand for several functions: their sources "
+		    "have one name, of which only the first 1,000 functions "
+		    "are told apart", first->name);
+	else if (count > 1)
+		say(t, "%s, such as %.200s, may each stand for several: their "
+		    "sources have one name, of which only the first 1,000 "
+		    "functions are told apart",
+		    out_number_many(text, count, "functions"), first->name);
+}
+
+static void tell_lua(struct teller *t, const struct session *s)
+{
+	tell_jit(t, s);
+	tell_late(t, s);
+	tell_lumped(t, s);
+}
+
 /* Switches that no hook saw, but that followed from what came after. */
 static uint64_t count_inferred(const struct session *s)
 {
@@ -606,8 +632,7 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 	tell_calibrated(&t, load);
 	if (load->session->net.is_net && load->is_raw)
 		say(&t, "the times of other sessions are as recorded");
-	tell_jit(&t, s);
-	tell_late(&t, s);
+	tell_lua(&t, s);
 	tell_trouble(&t, s);
 	tell_unnamed(&t, s);
 	if (load->in.trouble[0])

@@ -192,7 +192,7 @@ static uint32_t vm_group(struct work *w, uint32_t vm)
 	char name[GROUP_NAME];
 
 	return vm ? keyed(w, vm, 0, name_vm(w->s, vm - 1, name)) :
-		    named(w, "[Lua state not known]");
+		    named(w, GROUP_ANY_VM);
 }
 
 static uint32_t by_vm(struct work *w, node_id id)

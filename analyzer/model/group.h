@@ -34,6 +34,9 @@ void group_free(struct groups *);
 
 enum { GROUP_NAME = 1024 };
 
+/* The row of all Lua states of which is not known which one ran. */
+#define GROUP_ANY_VM "[Lua state not known]"
+
 /* Each writes to `to`, GROUP_NAME bytes, and returns it. Indices of the
  * session's arrays. */
 const char *group_name_thread(const struct session *, uint32_t, char *to);
