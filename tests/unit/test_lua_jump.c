@@ -6,6 +6,8 @@
 #include "tests/test.h"
 #include "tests/unit/lua_pool.h"
 #include "tracer/host/lua/coroutine.h"
+#include "tracer/host/lua/library.h"
+#include "tracer/host/lua/vm.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -27,6 +29,7 @@ static unsigned open_calls(void)
 #include "tests/unit/step.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 
 /* What is jumped out of is left as it is: Lua allows nothing else. */
 enum { STATES = 8192 };
@@ -141,6 +144,70 @@ void test_lua_a_handler_jumps_out_of_a_hook_at_any_instruction(void)
 	CHECK(tally.calls >= least && tally.calls <= most);
 	CHECK_EQ(tally.bad, 0);
 	CHECK_EQ(tally.ahead, 0);
+}
+
+static unsigned moments, half_done;
+
+/* Called wherever a handler could come. */
+static void look_at_states(void)
+{
+	moments++;
+	for (int i = 0; i < POOL_VMS; i++)
+		half_done += atomic_load(&shared_pool->vm[i].state) ==
+			     SLOT_BUSY;
+}
+
+void test_lua_a_state_has_its_place_in_the_pool_or_not(void)
+{
+	lua_close(luaL_newstate());
+	/* Those of other tests. */
+	for (int i = 0; i < POOL_VMS; i++)
+		atomic_store(&shared_pool->vm[i].state, SLOT_FREE);
+	step_each = look_at_states;
+	step_begin(ULONG_MAX);
+	lua_State *const L = luaL_newstate();
+
+	step_end();
+	step_each = NULL;
+	lua_close(L);
+	printf("%u moments\n", moments);
+	CHECK(moments > 100);
+	CHECK_EQ(half_done, 0);
+}
+
+static weft_lua_function real_close;
+
+static void jump_back(int number)
+{
+	siglongjmp(step_back, number);
+}
+
+/* As the trial's last step. */
+static void raise_and_close(lua_State *L)
+{
+	raise(SIGUSR2);
+	((void (*)(lua_State *))real_close)(L);
+}
+
+/* A handler that jumps comes when the trial is over. */
+void test_lua_a_handler_jumps_out_of_the_trial_of_the_layout(void)
+{
+	lua_State *const L = luaL_newstate();
+	struct lua_lib *const lib =
+		lua_lib_numbered(lua_co_find(L)->vm->lib->number);
+
+	real_close = lib->api.lua_close;
+	lib->api.lua_close = (weft_lua_function)raise_and_close;
+	signal(SIGUSR2, jump_back);
+	atomic_store(&lib->layout, LAYOUT_UNTRIED);
+	if (sigsetjmp(step_back, 1) == 0) {
+		lua_vm_try_layout(lib, L);
+		CHECK(!"left by a jump");
+	}
+	lib->api.lua_close = real_close;
+	CHECK_EQ(atomic_load(&thread_native_watched), 0);
+	CHECK_EQ(atomic_load(&lib->layout), LAYOUT_RIGHT);
+	lua_close(L);
 }
 #endif
 

@@ -206,6 +206,33 @@ static void drop_titles(uint32_t n)
 		continue;
 }
 
+/* False: too many run. No handler may jump out of it. */
+static bool start(uint64_t hash)
+{
+	const struct kernel_signals before = kernel_hold_signals();
+	bool has_place;
+
+	atomic_fetch_add(&process_slot->titles, 1);
+	pool_turn_on(mapped_pool, POOL_BY_TITLE);
+	has_place = exchange(0, hash, 1) > 0;
+	if (!has_place)
+		drop_titles(1);
+	kernel_let_signals(before);
+	return has_place;
+}
+
+/* False: it does not run. No handler may jump out of it. */
+static bool stop(uint64_t hash)
+{
+	const struct kernel_signals before = kernel_hold_signals();
+	/* Two threads may have started it at once. */
+	const uint32_t places = exchange(hash, 0, TITLES);
+
+	drop_titles(places);
+	kernel_let_signals(before);
+	return places > 0;
+}
+
 EXPORT int weft_start(const char *title)
 {
 	uint64_t hash;
@@ -217,20 +244,14 @@ EXPORT int weft_start(const char *title)
 	hash = hash_of(title);
 	if (count_running(hash) > 0)
 		return 1;
-	atomic_fetch_add(&process_slot->titles, 1);
-	pool_turn_on(mapped_pool, POOL_BY_TITLE);
-	if (exchange(0, hash, 1) == 0) {
-		drop_titles(1);
+	if (!start(hash))
 		return -2;
-	}
 	mark("start", title);
 	return 0;
 }
 
 EXPORT int weft_stop(const char *title)
 {
-	uint32_t places;
-
 	if (!is_recorded())
 		return 0;
 	if (!title || title[0] == '\0')
@@ -239,10 +260,7 @@ EXPORT int weft_stop(const char *title)
 	if (count_running(hash_of(title)) == 0)
 		return 0;
 	mark("stop", title);
-	/* Two threads may have started it at once. */
-	places = exchange(hash_of(title), 0, TITLES);
-	drop_titles(places);
-	return places > 0;
+	return stop(hash_of(title));
 }
 
 /* The parent's titles do not run in the child. */

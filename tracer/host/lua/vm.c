@@ -160,8 +160,11 @@ static struct pool_vm *slot_of(const struct lua_vm *vm)
 	       v->process == process_serial ? v : NULL;
 }
 
-static struct pool_vm *take_slot(struct lua_vm *vm)
+/* No handler may jump out of it. */
+static void take_slot(struct lua_vm *vm, uint32_t tid, uint32_t window)
 {
+	const struct kernel_signals before = kernel_hold_signals();
+
 	for (uint32_t i = 0; i < POOL_VMS; i++) {
 		struct pool_vm *const v = &mapped_pool->vm[i];
 		uint32_t free = SLOT_FREE;
@@ -173,22 +176,24 @@ static struct pool_vm *take_slot(struct lua_vm *vm)
 		vm->slot = i;
 		v->process = process_serial;
 		v->serial = vm->serial;
-		return v;
+		atomic_store(&v->tid, tid);
+		atomic_store(&v->window, window);
+		atomic_store(&v->state, SLOT_USED);
+		break;
 	}
-	return NULL;
+	kernel_let_signals(before);
 }
 
 static void note(struct lua_vm *vm, uint32_t tid, uint32_t window)
 {
-	struct pool_vm *v = slot_of(vm);
+	struct pool_vm *const v = slot_of(vm);
 
-	if (!v)
-		v = take_slot(vm);
-	if (!v)
+	if (!v) {
+		take_slot(vm, tid, window);
 		return;
+	}
 	atomic_store(&v->tid, tid);
 	atomic_store(&v->window, window);
-	atomic_store(&v->state, SLOT_USED);
 }
 
 void lua_vm_note_seen(const struct thread_state *s, struct lua_vm *vm)

@@ -511,29 +511,42 @@ static bool awaits_answer(uint32_t seen, uint64_t begin)
 	return false;
 }
 
+/* False: another one is there. Else, seen is how many had been answered. No
+ * handler may jump out of it. */
+static bool put_question(uint32_t pid, uint64_t hash, const char *name,
+			 size_t size, uint32_t *seen)
+{
+	struct pool_question *const q = &mapped_pool->question;
+	const struct kernel_signals before = kernel_hold_signals();
+	uint32_t free = ASKING_FREE;
+	const bool may = atomic_compare_exchange_strong(&q->state, &free,
+							ASKING_TAKEN);
+
+	if (may) {
+		*seen = atomic_load(&q->answered); /* with the last answer */
+		q->pid = pid;
+		q->hash = hash;
+		memcpy(q->name, name, size);
+		q->name[size] = '\0';
+		atomic_store(&q->state, ASKING_ASKED);
+	}
+	kernel_let_signals(before);
+	return may;
+}
+
 bool mapped_ask(uint32_t pid, uint64_t hash, const char *name, size_t size)
 {
 	struct pool_question *const q = &mapped_pool->question;
 	const uint64_t begin = clock_ns(CLOCK_MONOTONIC);
-	uint32_t seen, free;
+	uint32_t seen = atomic_load(&q->answered);
 
 	if (size >= sizeof(q->name))
 		return false;
-	do {
+	while (!put_question(pid, hash, name, size, &seen)) {
+		if (!awaits_answer(seen, begin))
+			return false;
 		seen = atomic_load(&q->answered);
-		free = ASKING_FREE;
-		if (atomic_compare_exchange_strong(&q->state, &free,
-						   ASKING_TAKEN))
-			break;
-	} while (awaits_answer(seen, begin));
-	if (free != ASKING_FREE)
-		return false;
-	seen = atomic_load(&q->answered); /* with the last one's answer */
-	q->pid = pid;
-	q->hash = hash;
-	memcpy(q->name, name, size);
-	q->name[size] = '\0';
-	atomic_store(&q->state, ASKING_ASKED);
+	}
 	while (atomic_load(&q->answered) == seen) {
 		if (!awaits_answer(seen, begin))
 			return false;

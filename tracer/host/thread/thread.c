@@ -266,20 +266,32 @@ static struct thread_state *bear(struct thread_state *below,
 	return birth_begin(s, below, refused == 0) ? s : NULL;
 }
 
+/* What a handler's jump would leave without an owner comes first. A chunk may
+ * have to be waited for, and a jump out of that is as out of any hook. */
+static struct thread_state *open_first(struct thread_state *s)
+{
+	chunk_switch(s, 0);
+	barrier();
+	s->busy = 0;
+	return s;
+}
+
 static struct thread_state *begin(uint32_t generation, bool late)
 {
+	const struct kernel_signals before = kernel_hold_signals();
 	struct thread_state *const s = bear(NULL, generation);
 
-	if (!s)
-		return NULL;
-	missed = NULL;
-	s->base_unknown = late;
-	set_generation(s, generation);
-	chunk_switch(s, 0);
-	set_self(s);
-	if (end_key_made)
-		pthread_setspecific(end_key, (void *)1);
-	return s;
+	if (s) {
+		missed = NULL;
+		s->base_unknown = late;
+		set_generation(s, generation);
+		s->busy = (uint64_t)__builtin_frame_address(0);
+		set_self(s);
+		if (end_key_made)
+			pthread_setspecific(end_key, (void *)1);
+	}
+	kernel_let_signals(before);
+	return s ? open_first(s) : NULL;
 }
 
 /* A handler that interrupted a hook forked: that hook will go on here, too, and
@@ -427,25 +439,36 @@ static void abandon(struct thread_state *s, uint64_t sp)
 	s->busy = 0;
 }
 
+static struct thread_state *bear_level(struct thread_state *s,
+				       uint32_t generation)
+{
+	const struct kernel_signals before = kernel_hold_signals();
+	struct thread_state *const made = bear(s, generation);
+
+	if (made) {
+		set_generation(made, generation);
+		made->alt_low = s->alt_low;
+		made->alt_high = s->alt_high;
+		made->stack_high = s->stack_high;
+		made->busy = (uint64_t)__builtin_frame_address(0);
+		s->next = made;
+	}
+	kernel_let_signals(before);
+	return made;
+}
+
 static struct thread_state *make_level(struct thread_state *s,
 				       uint32_t generation)
 {
 	struct thread_state *const made = refused == generation ? NULL :
-					  bear(s, generation);
+					  bear_level(s, generation);
 
 	if (!made) {
 		refused = generation;
 		chunk_count_lost(s, LOST_NESTED, 1);
 		return NULL;
 	}
-	set_generation(made, generation);
-	made->alt_low = s->alt_low;
-	made->alt_high = s->alt_high;
-	made->stack_high = s->stack_high;
-	chunk_switch(made, 0);
-	barrier();
-	s->next = made;
-	return made;
+	return open_first(made);
 }
 
 static struct thread_state *level_above(struct thread_state *s)
