@@ -42,14 +42,6 @@ struct hot_path {
 	struct lane **lanes; size_t lane_room; /* by stream_number */
 };
 
-/* The lane looks at other calls from now on. */
-static void forget_watches(struct lane *l)
-{
-	for (size_t i = 0; i < l->count; i++)
-		mem_free(l->watches[i].node);
-	l->count = 0;
-}
-
 struct hot_path *hot_path_new(const struct slow_call *calls, size_t count,
 			      func_id deeper)
 {
@@ -72,7 +64,8 @@ void hot_path_free(struct hot_path *in)
 	for (size_t i = 0; i < in->lane_room; i++) {
 		if (!in->lanes[i])
 			continue;
-		forget_watches(in->lanes[i]);
+		for (size_t k = 0; k < in->lanes[i]->count; k++)
+			mem_free(in->lanes[i]->watches[k].node);
 		mem_free_all(in->lanes[i]->watches, in->lanes[i]);
 	}
 	mem_free(in->lanes);
@@ -104,13 +97,19 @@ static ticks end_of(const struct slow_call *c)
 }
 
 /* Watch the calls that are open at a tick, and find out until when these are
- * the same. A call of a coroutine may be on any thread of the process. */
+ * the same. A call of a coroutine may be on any thread of the process. What is
+ * known of those that were watched before is kept: each chunk comes here, and
+ * the stack may be deep. */
 static void refresh(const struct hot_path *in, struct lane *l, ticks at)
 {
+	struct lane before = *l;
+	size_t k = 0;
+
 	if (at < l->until)
 		return;
-	forget_watches(l);
 	l->until = UINT64_MAX;
+	l->watches = NULL;
+	l->count = l->room = 0;
 	for (size_t i = 0; i < in->count; i++) {
 		const struct slow_call *const c = &in->calls[i];
 		const ticks edge = at < c->begin ? c->begin :
@@ -121,10 +120,18 @@ static void refresh(const struct hot_path *in, struct lane *l, ticks at)
 			continue;
 		if (edge < l->until)
 			l->until = edge;
-		if (at >= c->begin && at <= end_of(c))
-			*vec_add(&l->watches, &l->room, &l->count) =
-				(struct watch){ .call = (uint32_t)i };
+		if (at < c->begin || at > end_of(c))
+			continue;
+		while (k < before.count && before.watches[k].call < i)
+			mem_free(before.watches[k++].node);
+		*vec_add(&l->watches, &l->room, &l->count) =
+			k < before.count && before.watches[k].call == i ?
+			before.watches[k++] :
+			(struct watch){ .call = (uint32_t)i };
 	}
+	while (k < before.count)
+		mem_free(before.watches[k++].node);
+	mem_free(before.watches);
 }
 
 /* The frames of a coroutine, or of the thread itself (serial 0): [*from, *to).
