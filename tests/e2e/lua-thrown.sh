@@ -1,8 +1,7 @@
 #!/bin/bash
 # Errors in coroutines in which recording was turned on, and in handlers that
 # resume other coroutines, in each Lua, as --lua-init and as calls of a shared
-# library show them (there only the handlers): each call stands on the function
-# that has called it.
+# library show them: each call stands on the function that has called it.
 # SPDX-License-Identifier: MIT
 . tests/e2e/stock.inc
 script=tests/prog/lua/thrown.lua
@@ -51,7 +50,7 @@ for lua in $LUAS; do
 	pkg-config --exists $lua || continue
 	gcc -O1 $(pkg-config --cflags $lua) tests/prog/lua/built.c \
 		-o "$T/$lua" $(pkg-config --libs $lua) || fail "not built"
-	THROWN=handlers record "$T/$lua" $script ||
+	record "$T/$lua" $script ||
 		fail "$lua, shared: weft record fails"
 	check "$lua, shared"
 done

@@ -29,6 +29,7 @@ group_of() {
 	ret | again) echo heal ;;
 	order | moved) echo ordinal ;;
 	depth) echo deep ;;
+	back) echo thrown ;;
 	*) echo woven ;;
 	esac
 }
@@ -38,6 +39,7 @@ verdict_of() {
 	# Frames of the program's, overwritten, may end it.
 	signals) echo "own counts are others|something was lost|$crash" ;;
 	handlers) echo '[1-9][0-9.]* of [0-9]* stand elsewhere' ;;
+	thrown) echo 'shared: a wrong caller' ;;
 	calls | splits)
 		echo 'a wrong caller of|said to be skipped|switches that nobody' ;;
 	heal | changes) echo '^FAIL' ;;
@@ -54,6 +56,7 @@ run_group() {
 	splits) BUILDS=gcc-O2 tests/e2e/calls.sh ;;
 	heal) "$B/breaks/tests/test_lua_heal" ;;
 	ordinal) "$B/breaks/tests/test_lua_ordinal" ;;
+	thrown) LUAS=lua5.4 tests/e2e/lua-thrown.sh ;;
 	woven) BATCH=8 tests/oracle/seed "$B/tests/oracle/woven-gcc-O2" \
 		401 402 403 404 405 406 407 408 ;;
 	deep) WOVEN_DEPTH=4 RECORD_OPTIONS="$RECORD_OPTIONS --max-depth 4" \
@@ -108,7 +111,7 @@ expect() {
 # Two at a time: recording waits more than it computes.
 unset WEFT_TEST_BREAK
 tasks=$(for group in woven signals changes handlers calls splits heal \
-		ordinal deep; do
+		ordinal deep thrown; do
 		echo "passed none $group"
 	done
 	for rule in ${*:-$(sed -n '/define BREAK_LIST/,/^$/{

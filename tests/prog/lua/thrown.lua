@@ -31,11 +31,7 @@ local function nested(f)
 	pcall(coroutine.wrap(middle))
 end
 
--- Where the main state has no hook of weft's after the pause.
-local left = os.getenv("THROWN") ~= "handlers" and
-	{ wrapped, resumed, nested } or {}
-
-for _, leave in ipairs(left) do
+for _, leave in ipairs { wrapped, resumed, nested } do
 	weft.pause()
 	leave(function()
 		weft.resume()

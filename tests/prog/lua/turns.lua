@@ -1,9 +1,13 @@
 -- turns.lua WAY ON OFF STATUS PLACE... - recording is turned on at each place
 -- in turn, and off again. WAY: title, resume, hook: by the script itself; C: by
--- a function of C; outside: by the commands ON and OFF. STATUS: a command that
--- prints what recording has not reached. Prints "calls N NAME" for each
--- function that it calls while recording is on; "waits NAME" where STATUS says
--- so; "wrong: TEXT".
+-- a function of C; outside: by the commands ON and OFF; together: by somebody
+-- else, once for all scripts that are at a place then ("ready", "done"). There,
+-- ON is "go" if the coroutine's place calls go() for it, and OFF how many seconds
+-- recording is sure to last, or "away" if the program leaves it then.
+-- STATUS: a command that prints what recording has not reached of THREAD, or
+-- nothing. Prints "calls N NAME" for each function that it calls while recording is on; "waits
+-- NAME" where STATUS says so; "late": recording may have ended too soon; "wrong:
+-- TEXT".
 -- SPDX-License-Identifier: MIT
 local way, on, off, status = arg[1], arg[2], arg[3], arg[4]
 local C = require "turns"
@@ -20,7 +24,7 @@ local function is_compiling() return jit and jit.status() end
 
 -- Does weft say that it has not reached this state?
 local function waits()
-	local f = io.popen(status)
+	local f = io.popen((status:gsub("THREAD", C.thread())))
 	local text = f:read("*a")
 	f:close()
 	return text:find("waits") ~= nil
@@ -41,7 +45,7 @@ local function calls(what, expected)
 	for _ = 1, N do functions[name]() end
 	C.step()
 	tell(("calls %d %s"):format(expected or N, name))
-	if not unreached then return end
+	if not unreached or status == "" then return end
 	unreached = waits()
 	if unreached then
 		tell("waits " .. name)
@@ -50,8 +54,15 @@ local function calls(what, expected)
 	end
 end
 
+local function go() end
+local began
+
 local function turn()
-	if way == "title" then
+	if way == "together" then
+		local starts = on == "go" and place:find("coroutine") ~= nil
+		began = C.turn(starts)
+		if starts then go() end
+	elseif way == "title" then
 		weft.start("t")
 	elseif way == "resume" then
 		weft.resume()
@@ -123,6 +134,20 @@ function places.dies()
 	calls("again")
 end
 
+-- In a coroutine that goes on by resuming another one.
+function places.resumes()
+	local co = wrap(function()
+		turn() there()
+		resume(create(function() end))
+		calls("mid")
+		yield()
+		calls("again")
+	end)
+	co()
+	calls("back")
+	co()
+end
+
 -- A coroutine that is not the main state's own affair.
 function places.nested()
 	local outer = wrap(function()
@@ -159,6 +184,27 @@ function places.unsaid()
 	calls("again")
 end
 
+-- The same, in a coroutine, and on a lua_State that nobody resumes.
+function places.spawned()
+	local co = wrap(function()
+		C.resume(function() turn() there() end)
+		calls("mid")
+		yield()
+		calls("again")
+	end)
+	co()
+	calls("back")
+	co()
+end
+
+function places.apart()
+	C.apart(function()
+		C.resume(function() turn() there() end)
+		calls("mid")
+	end)
+	calls("again")
+end
+
 function places.suspended()
 	local co = wrap(function() yield() calls("again") end)
 	co()
@@ -172,14 +218,16 @@ function places.native()
 	calls("again")
 end
 
-for name in pairs(places) do
-	for _, what in ipairs { "there", "mid", "back", "again", "off" } do
-		make(name .. "_" .. what)
-	end
-end
-
 local function turn_off()
-	if way == "title" then
+	if way == "together" then
+		local on_for = C.since(began)
+		if not on_for or on_for > (tonumber(off) or 1e9) then
+			tell("late")
+		end
+		io.write("done\n")
+		io.flush()
+		C.await(false, off == "away")
+	elseif way == "title" then
 		weft.stop("t")
 	elseif way == "resume" then
 		weft.pause()
@@ -196,8 +244,11 @@ local function turn_off()
 	end
 end
 
+-- Of the hosts that run it, each has functions of its own.
+local host = os.getenv("HOST") or ""
+
 local function at(name)
-	place = name
+	place = host .. name
 	local run = places[name]
 	if way == "hook" then run = weft.hook(run) end
 	run()
@@ -205,11 +256,18 @@ local function at(name)
 end
 
 for i = 5, #arg do
+	for _, what in ipairs { "there", "mid", "back", "again", "off" } do
+		make(host .. arg[i] .. "_" .. what)
+	end
+end
+-- At once: others may say something, too.
+local function say() io.write(table.concat(told, "\n") .. "\n") end
+for i = 5, #arg do
 	if arg[i] == "native" then
 		turn_on = on
-		from_native = function() at("native") print(table.concat(told, "\n")) end
+		from_native = function() at("native") say() end
 	else
 		at(arg[i])
 	end
 end
-if not from_native then print(table.concat(told, "\n")) end
+if not from_native then say() end

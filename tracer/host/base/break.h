@@ -17,6 +17,7 @@
 	X(pcall, "a protected call that returns ends what it called")          \
 	X(absorb, "an instrumented C function called from Lua is one call")    \
 	X(again, "a signal handler's call is not taken for the one expected")  \
+	X(back, "what a call or a resume returns to has our hook again")       \
 	X(yield, "a yield keeps the coroutine's frames")                       \
 	X(migrate, "a coroutine brings its stack to another thread")           \
 	X(recycle, "a new coroutine at an old address is a new coroutine")     \

@@ -36,27 +36,23 @@ static struct coroutine *known(long L)
 #define LIB lua_lib_numbered(number)
 #define REAL(name) ((any_fn *)LIB->api.name)
 
-/* A call on co, whose state may have been closed in it, has returned. */
-static void at_return(struct coroutine *co)
-{
-	if (co->vm)
-		lua_hook_back(co);
-}
+/* The lua_State that was resumed or called last on this thread and has not come
+ * back, 0: none; and that call's frame address. */
+struct running {
+	long L;
+	uint64_t sp;
+};
+static THREAD_LOCAL struct running running;
 
-/* co's resume is over, and who resumed it goes on. by: 0, where that is not
- * known: then, as a rule, it is the main state. */
-static void at_resumer(const struct coroutine *co, long by)
+/* L runs in the call with this frame address. Returns what runs on when that
+ * has returned: running must be set to it then. */
+INLINE struct running runs(long L, uint64_t sp)
 {
-	struct coroutine *to = NULL;
+	const struct running was = running;
 
-	if (!co->vm || !lua_hook_is_on())
-		return;
-	if (by != 0)
-		to = known(by);
-	if (!to || to->vm != co->vm)
-		to = lua_co_find(co->vm->main);
-	if (to)
-		lua_hook_back(to);
+	running.L = L;
+	running.sp = sp;
+	return was;
 }
 
 /* The program was not recorded when L was made, and is now. */
@@ -82,26 +78,69 @@ static struct coroutine *served_or_met(long L, long number)
 	       co : meet(L, number);
 }
 
-/* The same for a call that is not watched after the recording: our hook is gone
- * by then. */
+/* Does running still run? The program may have jumped out of it long ago. */
+static SLOW bool is_alive(struct lua_vm *vm)
+{
+	const struct coroutine co = { .L = (lua_State *)running.L, .vm = vm };
+
+	return vm->by_layout && vm->lib->abi->lives(&co);
+}
+
+/* Who of the VM runs around the call with this frame address; NULL: not
+ * known. */
+static struct coroutine *around(struct lua_vm *vm, long number, uint64_t sp)
+{
+	struct coroutine *const co = served(running.L);
+
+	if (running.L == 0 || running.sp <= sp)
+		return NULL;
+	if (co && co->vm == vm && vm->interposed && lua_co_holder(co)->hooked)
+		return co;
+	return is_alive(vm) ? served_or_met(running.L, number) : NULL;
+}
+
+/* A resume or call of co, with this frame address, is over, and who made it
+ * goes on. by: 0, where its parameters do not tell. */
+static NOINLINE void at_caller(const struct coroutine *co, long by, long number,
+			       uint64_t sp)
+{
+	struct coroutine *to;
+
+	if (!co->vm || !lua_hook_is_on() || BROKEN(back))
+		return;
+	to = by != 0 ? served_or_met(by, number) :
+	     around(co->vm, number, sp);
+	if (!to || to->vm != co->vm)
+		to = lua_co_find(co->vm->main);
+	if (to)
+		lua_hook_back(to);
+}
+
+/* A call on L, whose object is co, has returned; its state may have been closed
+ * in it. As a rule, it was made by what runs on L, or by the host. */
+INLINE void at_return(struct coroutine *co, long L, long number, uint64_t sp)
+{
+	if (co->vm && !BROKEN(back))
+		lua_hook_back(co);
+	if (unlikely(running.L != L && (running.L != 0 || co->serial != 0)))
+		at_caller(co, 0, number, sp);
+}
+
+/* The object of L, on which a function was called that has returned, if nobody
+ * knew it then, and recording was turned on meanwhile. */
+INLINE struct coroutine *met_at_return(long L, long number)
+{
+	return !lua_hook_is_on() ? NULL : served_or_met(L, number);
+}
+
+/* The object of L, for a call that is not watched after the recording: our hook
+ * is gone by then. */
 static struct coroutine *called(long L, long number)
 {
 	struct coroutine *const co = served_or_met(L, number);
 
 	return !co || likely(lua_co_holder(co)->hooked) || lua_hook_is_on() ||
 	       !mapped_recorder_is_dead() ? co : NULL;
-}
-
-/* A call on a state that was not known then has returned this, and L goes on
- * (0: not known): perhaps recording was turned on meanwhile. */
-static long met_at_return(long result, long L, long number)
-{
-	struct coroutine *const co = L == 0 || !lua_hook_is_on() ? NULL :
-				     served_or_met(L, number);
-
-	if (co)
-		lua_hook_back(co);
-	return result;
 }
 
 /* ------------------------------------------------------------------ states */
@@ -209,17 +248,30 @@ INLINE long resumer_of(const struct lua_lib *lib, long L, long b)
 	return level_to == L ? level_from : 0;
 }
 
+/* The resume of a lua_State that was not known. */
+static NOINLINE long resume_unknown(OURS)
+{
+	const struct running was = runs(a, ABOVE);
+	const long by = resumer_of(LIB, a, b), r = REAL(lua_resume)(PASS);
+	const struct coroutine *co;
+
+	running = was;
+	co = met_at_return(a, number);
+	if (co)
+		at_caller(co, by, number, ABOVE);
+	return r;
+}
+
 OUR(lua_resume)
 {
 	struct resume_scope scope;
 	const uint32_t outside = region_depth;
 	struct coroutine *const co = served_or_met(a, number);
+	struct running was;
 	long r, by;
 
-	if (!co) {
-		by = resumer_of(LIB, a, b);
-		return met_at_return(REAL(lua_resume)(PASS), by, number);
-	}
+	if (!co)
+		return resume_unknown(PASS, number);
 	by = resumer_of(co->vm->lib, a, b);
 	level_to = 0;
 	lua_hook_back(co);
@@ -227,17 +279,19 @@ OUR(lua_resume)
 	scope.co = NULL;
 	if (co->vm->lib->abi->resumable(&co->vm->lib->api, co->L, b, c))
 		resume_scope_begin(&scope, co, ABOVE);
+	was = runs(a, ABOVE);
 	r = ((any_fn *)co->vm->lib->api.lua_resume)(PASS);
+	running = was;
 	resume_scope_end(&scope, (int)r, ABOVE);
 	co->regions = region_back(outside, (int)r == LUA_STATUS_YIELD, ABOVE);
-	at_resumer(co, by);
+	at_caller(co, by, number, ABOVE);
 	return r;
 }
 
 /* Pending to-be-closed variables of co are closed by calls on it, without a
  * resume. */
 static long closing(struct coroutine *co, long by, weft_lua_function real,
-		    ARGS)
+		    OURS)
 {
 	const struct call_scope scope = call_scope_begin(co, ABOVE);
 	long r;
@@ -246,7 +300,7 @@ static long closing(struct coroutine *co, long by, weft_lua_function real,
 	r = ((any_fn *)real)(PASS);
 	call_scope_end(co, scope, false, ABOVE);
 	call_scope_closed(co, ABOVE);
-	at_resumer(co, by);
+	at_caller(co, by, number, ABOVE);
 	return r;
 }
 
@@ -256,7 +310,7 @@ OUR(lua_closethread)
 	const struct lua_lib *const lib = LIB;
 
 	if (co)
-		return closing(co, b, lib->closethread, PASS);
+		return closing(co, b, lib->closethread, PASS, number);
 	return ((any_fn *)lib->closethread)(PASS);
 }
 
@@ -268,7 +322,8 @@ OUR(lua_resetthread)
 	struct coroutine *const co = served(is_jit ? b : a);
 
 	if (co)
-		return closing(co, is_jit ? a : 0, lib->resetthread, PASS);
+		return closing(co, is_jit ? a : 0, lib->resetthread, PASS,
+			       number);
 	return ((any_fn *)lib->resetthread)(PASS);
 }
 
@@ -285,7 +340,6 @@ INLINE long protected_call(struct coroutine *co, weft_lua_function real, ARGS)
 	scope = call_scope_begin(co, ABOVE);
 	r = ((any_fn *)real)(PASS);
 	call_scope_end(co, scope, (int)r != 0, ABOVE);
-	at_return(co);
 	return r;
 }
 
@@ -304,30 +358,31 @@ INLINE long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 		open = call_scope_note(co, ABOVE);
 		r = ((any_fn *)real)(PASS);
 		vm->open = open;
-		at_return(co);
 		return r;
 	}
 	if (!is_jit && thread_self &&
-	    shadow_segment(thread_self)->serial == co->serial) {
-		r = ((any_fn *)real)(PASS);
-		at_return(co);
-		return r;
-	}
+	    shadow_segment(thread_self)->serial == co->serial)
+		return ((any_fn *)real)(PASS);
 	scope = call_scope_begin(co, ABOVE);
 	r = ((any_fn *)real)(PASS);
 	call_scope_end(co, scope, false, ABOVE);
-	at_return(co);
 	return r;
 }
 
 #define CALLS(name, how)                                                       \
 	OUR(name)                                                              \
 	{                                                                      \
-		struct coroutine *const co = called(a, number);                \
+		struct coroutine *co = called(a, number);                      \
+		const struct running was = runs(a, ABOVE);                     \
+		const long r = !co ? REAL(name)(PASS) :                        \
+			       how(co, co->vm->lib->api.name, PASS);           \
                                                                                \
+		running = was;                                                 \
 		if (!co)                                                       \
-			return met_at_return(REAL(name)(PASS), a, number);  \
-		return how(co, co->vm->lib->api.name, PASS);                   \
+			co = met_at_return(a, number);                         \
+		if (co)                                                        \
+			at_return(co, a, number, ABOVE);                       \
+		return r;                                                      \
 	}
 
 CALLS(lua_pcallk, protected_call)
