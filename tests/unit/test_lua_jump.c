@@ -202,7 +202,7 @@ void test_lua_a_handler_jumps_out_of_the_trial_of_the_layout(void)
 	atomic_store(&lib->layout, LAYOUT_UNTRIED);
 	if (sigsetjmp(step_back, 1) == 0) {
 		lua_vm_try_layout(lib, L);
-		CHECK(!"left by a jump");
+		CHECK(false); /* it is left by a jump */
 	}
 	lib->api.lua_close = real_close;
 	CHECK_EQ(atomic_load(&thread_native_watched), 0);
