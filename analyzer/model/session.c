@@ -266,6 +266,7 @@ static bool threads_valid(const struct session *s)
 		const struct thread *const t = &s->threads[i];
 
 		if (t->process >= s->process_count || t->offcpu > t->known ||
+		    t->cpu_unknown > t->traced ||
 		    !memchr(t->name, '\0', sizeof(t->name)))
 			return false;
 		unnested += t->unnested;

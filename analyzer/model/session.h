@@ -38,7 +38,7 @@ struct thread {
 	                            * nobody closed has no cpu_end: there, what
 	                            * its switches tell */
 	ticks cpu_unknown;         /* of traced: in such chunks, where these do
-	                            * not tell; 0 in profiles */
+	                            * not tell */
 	uint64_t lost[LOST_REASONS];
 	uint64_t missing_chunks;   /* numbers that never came */
 	uint64_t missing_records;  /* in them, as far as that is known */

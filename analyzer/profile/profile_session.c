@@ -138,8 +138,10 @@ typedef bool (*valid_fn)(const struct session *, const void *row, size_t i);
 
 static bool is_thread(const struct session *s, const void *row, size_t i)
 {
+	const struct thread *const t = row;
+
 	(void)i;
-	return ((const struct thread *)row)->process < s->process_count;
+	return t->process < s->process_count && t->cpu_unknown <= t->traced;
 }
 
 static bool is_vm(const struct session *s, const void *row, size_t i)
@@ -195,7 +197,8 @@ static const struct list {
 	offsetof(struct session, array), offsetof(struct session, count)
 	[PROFILE_PROCESS] = { LIST(processes, process_count), NULL, "" },
 	[PROFILE_THREAD] = { LIST(threads, thread_count), is_thread,
-			     "a thread without a process" },
+			     "a thread without a process, or of which more "
+			     "time is not known than there is" },
 	[PROFILE_VM] = { LIST(vms, vm_count), is_vm,
 			 "a Lua state without a process" },
 	[PROFILE_NOTE] = { LIST(notes, note_count), NULL, "" },

@@ -69,7 +69,7 @@ static const struct profile_field thread[] = {
 	NUMBER(thread, open), NUMBER(thread, gaps), NUMBER(thread, known),
 	NUMBER(thread, offcpu), NUMBER(thread, missing),
 	NUMBER(thread, headless), MANY(thread, lost, LOST_REASONS),
-	NUMBER(thread, skipped),
+	NUMBER(thread, skipped), NUMBER(thread, cpu_unknown),
 };
 
 static const struct profile_field vm[] = {

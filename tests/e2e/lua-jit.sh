@@ -15,12 +15,14 @@ report
 nothing_lost
 is() { # NAME CALLS
 	local n
-	n=$(awk -F, -v name="$1" '$1 ~ name { n += $6 }
-		END { print n + 0 }' "$T/report.csv")
+	# libc has several names for some functions: "a, b" becomes a|b.
+	n=$(sed ':a; s/^\("[^",]*\), /\1|/; ta; s/"//g' "$T/report.csv" |
+		awk -F, -v name="$1" '$1 ~ name { n += $6 }
+			END { print n + 0 }')
 	[ "$n" = "$2" ] || fail "$1: $n calls, not $2"
 }
 is '^abs$' 10
-is '^labs$' 10
+is '(^|[|])labs($|[|])' 10
 is '^toupper$' 7
 is '^qsort' 1
 is '^ffi call$' 5
