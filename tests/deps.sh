@@ -19,12 +19,13 @@ list() {
 		liblttng-ust-dev liblttng-ctl-dev lttng-tools \
 		babeltrace2 libbabeltrace2-dev libdw-dev libelf-dev \
 		protobuf-c-compiler libprotobuf-c-dev zlib1g-dev libsqlite3-dev \
-		libiberty-dev libxxhash-dev liblz4-dev libzstd-dev libpopt-dev gnuplot-nox \
+		libiberty-dev libxxhash-dev liblz4-dev libzstd-dev libpopt-dev \
+		gnuplot-nox \
 		liblua5.1-0-dev liblua5.2-dev liblua5.3-dev liblua5.4-dev \
 		libluajit-5.1-dev \
 		$(known liblua5.5-dev) ;;
 	test) echo g++ clang libclang-rt-dev lua5.1 lua5.2 lua5.3 lua5.4 luajit \
-		$(known lua5.5) procps time util-linux man-db musl-tools \
+		$(known lua5.5) procps time util-linux man-db musl-tools strace \
 		libcap2-bin parallel debuginfod jq sqlite3 curl perl \
 		universal-ctags haproxy redis-tools neovim lua-busted ;;
 	deep) echo munge slurm-client slurmctld slurmd ;;
