@@ -215,7 +215,9 @@ const readMoments = () => {
 
 try {
 	tell('chosen', get('chosen').textContent);
-	tell('callers', rowsIn('callers').length);
+	// Only those that can be seen are drawn.
+	tell('callers', rowsIn('callers').length > 0 ?
+		details.callers.rows.length : 'none drawn');
 	tell('spread', texts(document.querySelectorAll('.spread span'))
 		.join(' ').replace(/\d+% up to /g, ''));
 	if (data.diff)
