@@ -61,6 +61,35 @@ own_destructors() {
 		fail "destructors are not their own: $(cat "$T/stacks")"
 }
 
+# Where the unwinder is the program's own, nobody tells that an exception lands:
+# the next call that lies above shows it, and each report says how many calls
+# ended so: all of deep, and of risky those that were caught, in catcher (each calls
+# after) and 300 in looper.
+unled() {
+	local ended said of
+	clang++ -g -O0 -std=c++17 -finstrument-functions -DSMALL -static-libgcc \
+		-static-libstdc++ -o "$T/unled" tests/prog/p_cpp.cc ||
+		fail "unled: not built"
+	record "$T/unled" throw || fail "unled fails"
+	report
+	nothing_lost
+	same_calls
+	called_by "after(int)" "catcher(int)"
+	called_by "risky(int)" "catcher(int)" "looper(int)"
+	called_by "catcher(int)" main
+	ended=$(awk '/ (deep|after)\(int\)$/ { n += $2 } END { print n + 300 }' \
+		"$T/out")
+	"$WEFT" export -o "$T/throw.pb.gz" "$T/trace" 2>"$T/report.err" ||
+		fail "no profile"
+	for of in "$T/trace" "$T/throw.pb.gz"; do
+		"$WEFT" tree "$of" >"$T/tree"
+		said=$(sed -n 's/^note: \(.*\) native calls ended without .*/\1/p' \
+			"$T/tree" | tr -d ,)
+		[ "$said" = "$ended" ] ||
+			fail "unled: $ended calls ended by exceptions, not $said"
+	done
+}
+
 builds="gcc-O2 clang-O3"
 [ -z "${DEEP-}" ] || builds=$(echo {gcc,clang}-O{0,1,2,3})
 for build in ${BUILDS:-$builds}; do
@@ -90,3 +119,4 @@ for build in ${BUILDS:-$builds}; do
 	own_destructors
 	none_skipped "p_cpp throw"
 done
+unled

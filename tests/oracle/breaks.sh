@@ -21,7 +21,7 @@ group_of() {
 	busy) echo signals ;;
 	change) echo changes ;;
 	interrupt | closed) echo handlers ;;
-	# C++ exceptions: nobody tells that frames die.
+	# C++ exceptions, where nobody tells that frames die.
 	exit | sp | inlined) echo calls ;;
 	split) echo splits ;;
 	# What it leaves open, the next call heals: seen between the two. And a
@@ -52,7 +52,7 @@ run_group() {
 	signals) tests/e2e/signals.sh 1000 0.4 ;;
 	changes) "$B/breaks/tests/test_host_jump" ;;
 	handlers) tests/e2e/handlers.sh 10000 0.4 ;;
-	calls) BUILDS=clang-O0 tests/e2e/calls.sh ;;
+	calls) BUILDS=' ' tests/e2e/calls.sh ;;
 	splits) BUILDS=gcc-O2 tests/e2e/calls.sh ;;
 	heal) "$B/breaks/tests/test_lua_heal" ;;
 	ordinal) "$B/breaks/tests/test_lua_ordinal" ;;

@@ -1,6 +1,7 @@
 /* p_cpp.cc - templates, inlined containers and, with "throw", exceptions.
  * Each of its own functions counts its calls; the library's inlined ones are
  * recorded too and counted by nobody. matrix
+ * With -DSMALL, destructors and what is called next have the smallest frames.
  * flags: -std=c++17 -finstrument-functions
  * SPDX-License-Identifier: MIT */
 #include <cstdio>
@@ -11,6 +12,11 @@
 #include <vector>
 
 #define PLAIN __attribute__((noinline))
+#ifdef SMALL
+enum { ROOM = 1 };
+#else
+enum { ROOM = 8192 };
+#endif
 static unsigned long n_fill, n_sum, n_twice, n_risky, n_deep, n_catcher, n_dtor,
 	n_after, n_looper;
 
@@ -45,10 +51,10 @@ struct guard {
 /* What an exception runs on its way. */
 PLAIN guard::~guard()
 {
-	volatile char room[4096];
+	volatile char room[ROOM];
 
 	n_dtor++;
-	room[n_dtor % 4096] = 0;
+	room[n_dtor % ROOM] = 0;
 }
 
 PLAIN void deep(int n)
@@ -86,10 +92,10 @@ PLAIN long catcher(int i)
  * of the hook is below those of all that the exception has left. */
 PLAIN void after(int i)
 {
-	volatile char room[8192];
+	volatile char room[ROOM];
 
 	n_after++;
-	room[i] = 0;
+	room[i % ROOM] = 0;
 	twice<int>(i);
 }
 
