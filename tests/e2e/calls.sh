@@ -49,6 +49,17 @@ none_skipped() {
 	[ "$n" = 0 ] || fail "$1-$build: $n calls said to be skipped"
 }
 
+# thrown P_CPP: what is called after an exception stands under who caught it.
+thrown() {
+	record "$1" throw || fail "$1 throw fails"
+	report
+	nothing_lost
+	same_calls
+	called_by "after(int)" "catcher(int)"
+	called_by "risky(int)" "catcher(int)" "looper(int)"
+	called_by "catcher(int)" main
+}
+
 # What an exception runs on its way stands under the call whose it is: so often
 # as that was called.
 own_destructors() {
@@ -70,13 +81,7 @@ unled() {
 	clang++ -g -O0 -std=c++17 -finstrument-functions -DSMALL -static-libgcc \
 		-static-libstdc++ -o "$T/unled" tests/prog/p_cpp.cc ||
 		fail "unled: not built"
-	record "$T/unled" throw || fail "unled fails"
-	report
-	nothing_lost
-	same_calls
-	called_by "after(int)" "catcher(int)"
-	called_by "risky(int)" "catcher(int)" "looper(int)"
-	called_by "catcher(int)" main
+	thrown "$T/unled"
 	ended=$(awk '/ (deep|after)\(int\)$/ { n += $2 } END { print n + 300 }' \
 		"$T/out")
 	"$WEFT" export -o "$T/throw.pb.gz" "$T/trace" 2>"$T/report.err" ||
@@ -109,13 +114,7 @@ for build in ${BUILDS:-$builds}; do
 	same_calls
 	no_unwinds
 
-	record "$P/p_cpp-$build" throw || fail "p_cpp-$build throw fails"
-	report
-	nothing_lost
-	same_calls
-	called_by "after(int)" "catcher(int)"
-	called_by "risky(int)" "catcher(int)" "looper(int)"
-	called_by "catcher(int)" main
+	thrown "$P/p_cpp-$build"
 	own_destructors
 	none_skipped "p_cpp throw"
 done

@@ -24,16 +24,15 @@ same_calls
 
 # Threads of which nothing is there are counted as well, and those without a place.
 record --pool-size 1M -- "$P/p_threads" at-once 500 || fail "a small pool"
-# threads OF BEYOND: the last number before "threads" in the first file's line,
-# and before "threads beyond" in the second.
+# threads FILE: of those that its first line has, and those beyond, the sum.
 threads() {
 	local all beyond
 	all=$(sed -nE '/^#|lost/!s/.*[^0-9]([0-9]+) threads?(,.*|$)/\1/p' "$1" |
 		head -n 1)
-	beyond=$(sed -nE 's/.*lost:* *([0-9]+) threads beyond .*/\1/p' "$2")
+	beyond=$(sed -nE 's/.*lost:* *([0-9]+) threads beyond .*/\1/p' "$1")
 	[ $((all + ${beyond:-0})) = 501 ] ||
 		fail "500 threads and the main one: $all and $beyond beyond"
 }
-threads "$T/err" "$T/err"
+threads "$T/err"
 "$WEFT" report "$T/trace" >"$T/report" 2>&1
-threads "$T/report" "$T/report"
+threads "$T/report"

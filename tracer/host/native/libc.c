@@ -1,7 +1,7 @@
-/* libc.c - functions of libc, and one of libgcc, that weft stands in for: those
- * that end stack frames, move code or the signal stack, or forbid system calls.
- * Each does what the library's does, and tells the thread or the process about
- * it before or after. Must not fail where the library's would not.
+/* libc.c - stands in for functions of libc, and for one of libgcc: those that
+ * end stack frames, move code or the signal stack, or forbid system calls. Each
+ * does what the library's does, and tells the thread or the process about it
+ * before or after. Must not fail where the library's would not.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/base/module.h"
 #include "tracer/host/link/link.h"
