@@ -3,6 +3,7 @@
  * them.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/base/map.h"
 #include "analyzer/base/text.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/findings/trim.h"
@@ -13,9 +14,6 @@
 #include <string.h>
 
 enum { USUAL_TOP = 30 };
-
-/* What a list for gcc may leave out besides, as a share of all time. */
-static const double GONE_MOST = 0.01;
 
 /* The options. */
 enum { AS_TABLE, AS_GCC, AS_SKIP };
@@ -68,71 +66,32 @@ static void print_table(const struct trim *t)
 
 /* ---- lists -------------------------------------------------------------- */
 
-/* On stderr: what is not in the list, and why. The names are untrusted. */
-static void print_left_out(const char *name, const char *why, const char *other)
-{
-	out_print(stderr, "# not in the list: %s: %s%s\n", name, why, other);
-}
-
-/* On stderr: what goes with the list, and all that it leaves out. */
-static void print_gone(const struct trim *t)
-{
-	struct trim all = { .all_calls = t->all_calls, .all_net = t->all_net };
-	char calls[OUT_NUMBER], time[OUT_NUMBER];
-
-	for (size_t i = 0; i < t->count + t->kept_count; i++) {
-		const bool is_kept = i >= t->count;
-		const struct trim_row *const r = is_kept ?
-			&t->kept[i - t->count] : &t->rows[i];
-
-		if (r->gcc != TRIM_LISTED && r->gcc != TRIM_FOUND)
-			continue;
-		all.count++;
-		all.calls += r->f.calls;
-		all.net += r->net;
-		if (!is_kept)
-			continue;
-		out_number_share(time, (ticks)(r->mean * (double)r->f.calls),
-				 t->all_net);
-		out_print(stderr, "# with them, as gcc compares parts of "
-			  "names: %s: %s, with callees %s of the time\n",
-			  func_get(t->session->funcs, r->f.func)->name,
-			  out_number_many(calls, r->f.calls, "calls"), time);
-	}
-	fputs("# the list leaves out ", stderr);
-	print_figures(stderr, &all);
-}
-
-/* The names for gcc, as one option. Left out is a name that would take too much
- * with it, and one that gcc cannot be told. */
+/* The names for gcc, as one option, each once. On stderr: which it cannot be
+ * told; the names are untrusted. */
 static size_t print_gcc(struct trim *t)
 {
-	struct func_table *const funcs = t->session->funcs;
-	size_t put = 0;
+	struct map *const known = map_new();
+	size_t put;
 
-	trim_choose_gcc(t, GONE_MOST);
 	for (size_t i = 0; i < t->count; i++) {
-		const struct trim_row *const r = &t->rows[i];
-		const struct func *const f = func_get(funcs, r->f.func);
+		const struct func *const f = func_get(t->session->funcs,
+						      t->rows[i].f.func);
 		char name[TRIM_NAME];
 
-		if (r->gcc == TRIM_UNNAMED)
-			print_left_out(f->name, f->kind == FUNC_LUA ?
-				       "it is a Lua function" : "gcc's list "
-				       "cannot name it", "");
-		else if (r->gcc == TRIM_DOUBTFUL)
-			print_left_out(f->name, "gcc may leave it out with "
-				       "others, as it compares parts of names",
-				       "");
-		else if (r->gcc == TRIM_COSTLY)
-			print_left_out(f->name, "its name is a part of ",
-				       func_get(funcs, r->other)->name);
-		else if (r->gcc == TRIM_LISTED &&
-			 trim_gcc_name(f, name, sizeof(name)))
-			printf("%s%s", put++ ? "," : "-finstrument-functions-"
-			       "exclude-function-list=", name);
+		if (!trim_gcc_name(f, name, sizeof(name)))
+			out_print(stderr, "# not in the list: %s: %s\n",
+				  f->name, f->kind == FUNC_LUA ?
+				  "it is a Lua function" :
+				  "gcc's list cannot name it");
+		else if ((*map_put(known, text_hash(0, name), 0))++ == 0)
+			printf("%s%s", map_count(known) > 1 ? "," :
+			       "-finstrument-functions-exclude-function-list=",
+			       name);
 	}
-	print_gone(t);
+	fputs("# gcc leaves out every function whose name contains one of the "
+	      "list\n", stderr);
+	put = map_count(known);
+	map_free(known);
 	return put;
 }
 
@@ -239,9 +198,9 @@ const struct cmd cmd_trim = {
 	"\n"
 	"-f gcc prints the flag with which gcc leaves the functions out when\n"
 	"it builds the program. gcc leaves out every function whose name\n"
-	"contains one from the list. So it may leave out others, too, if they\n"
-	"and their callees took at most 1% of the time in all; a name that\n"
-	"would take more with it is not in the list. Lines on stderr say so.\n"
+	"contains one from the list: take a name out that is a part of others\n"
+	"that you want to see. Lines on stderr say which functions the list\n"
+	"cannot name.\n"
 	"clang has no such flag; -finstrument-functions-after-inlining leaves\n"
 	"out the functions that it inlines. With either compiler,\n"
 	"__attribute__((no_instrument_function)) leaves out one function.\n"

@@ -33,66 +33,37 @@ void test_trim_takes_off_the_shortest_call_also_of_no_ticks(void)
 	}
 }
 
-static void made_call(struct session *s, const char *name, uint64_t calls,
-		      ticks self)
+/* The text for gcc's list, or "" if there is none. */
+static const char *text_of(const char *name, enum func_kind kind)
 {
-	static uint64_t offset;
+	static char text[TRIM_NAME];
+	struct func f = { .name = name, .kind = kind };
 
-	sessions_calls(s, cct_root(s->cct, 0),
-		       sessions_func(s, 1, offset += 64, name), calls, self);
+	return trim_gcc_name(&f, text, sizeof(text)) ? text : "";
 }
 
-/* What trim_choose_gcc makes of a function, by its name. */
-static enum trim_gcc choice_of(const struct trim *t, const char *name)
+void test_trim_names_functions_as_gcc_does(void)
 {
-	for (size_t i = 0; i < t->count + t->kept_count; i++) {
-		const struct trim_row *const r = i < t->count ? &t->rows[i] :
-			&t->kept[i - t->count];
-
-		if (!strcmp(func_get(t->session->funcs, r->f.func)->name, name))
-			return r->gcc;
-	}
-	return (enum trim_gcc)-1;
-}
-
-/* gcc finds a name in others': they may go with it if they took little time,
- * all of them together, and if it is sure that gcc finds it there. */
-void test_trim_lets_little_go_with_a_name_for_gcc(void)
-{
-	static const struct trim_options often = { 1e9, 0.01 };
-	static const struct {
-		const char *name;
-		uint64_t calls;
-		ticks self;
-		enum trim_gcc gcc;
-	} made[] = {
-		{ "get", 2000, 2000, TRIM_LISTED },
-		{ "get_all", 1, 30, TRIM_FOUND },
-		{ "get_value", 2000, 2000, TRIM_FOUND },
-		{ "step", 2000, 2000, TRIM_COSTLY },
-		{ "step_over", 1, 900, TRIM_STAYS },
-		/* after get_all and nearest, it is too much */
-		{ "put", 1000, 2000, TRIM_COSTLY },
-		{ "put_all", 1, 80, TRIM_STAYS },
-		/* gcc does not write the template's values */
-		{ "turn(int)", 2000, 2000, TRIM_COSTLY },
-		{ "long pair<turned>::add(int)", 1, 0, TRIM_STAYS },
-		{ "(anonymous namespace)::near(int)", 2000, 2000, TRIM_LISTED },
-		{ "(anonymous namespace)::nearest(int)", 1, 20, TRIM_FOUND },
-		{ "gear::operator()(int)", 2000, 2000, TRIM_UNNAMED },
-		{ "work", 1, 8000, TRIM_STAYS },
+	static const char *const names[][2] = {
+		{ "c_name", "c_name" }, { "c_name.part.0", "c_name" },
+		{ "deep::step(long)", "deep::step" },
+		{ "gear::~gear()", "gear::~gear" },
+		{ "(anonymous namespace)::hidden(long)", "hidden" },
+		{ "a::(anonymous namespace)::hidden(long)", "hidden" },
+		{ "long half<int>(int)", "half" },
+		{ "std::pair<int, long>::add(int) const", "add" },
+		{ "void f<(kind)1>(sieve<(bool (*)(long))0>)", "f" },
+		{ "f[abi:cxx11](int)", "f" },
+		{ "gear::operator()(long)", "" },
+		{ "operator new(unsigned long)", "" },
+		{ "local(long)::box::lift(long)", "" },
+		{ "local(long)::{lambda(long)#1}::operator()(long)", "" },
+		{ "give(long)::f(int) const", "" },
+		{ "f(int), g", "" }, { "_Z1fv", "" }, { "f<", "" }, { "", "" },
+		{ "f[clone", "" }, { "$(rm)", "" }, { "a,b", "" },
 	};
-	struct session *const s = sessions_new(1000000000, "t");
-	struct trim *t;
 
-	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
-		made_call(s, made[i].name, made[i].calls, made[i].self);
-	t = trim_new(s, &often);
-	CHECK_EQ(t->kept_count, 6);
-	t->all_net = 10000; /* 1% of it is 100 */
-	trim_choose_gcc(t, 0.01);
-	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
-		CHECK_EQ(choice_of(t, made[i].name), made[i].gcc);
-	trim_free(t);
-	session_free(s);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		CHECK_STR(text_of(names[i][0], FUNC_NATIVE), names[i][1]);
+	CHECK_STR(text_of("c_name", FUNC_LUA), "");
 }
