@@ -1,14 +1,13 @@
 #!/bin/bash
-# each: pie now no-plt no-pie lua slow starved close jump
+# each: pie now no-plt no-pie lua slow close jump
 # A program that was started without weft is recorded while it runs, again and
 # again, and while a thread of it opens and closes a library: every call between
 # two marks is there, those in a library that it opened before or after, too; it
 # answers as ever; and nothing in it leads to weft afterwards.
 # lua: each of its threads has a VM of its own. slow: its library takes 0.15 s to
-# open, for which no thread waits that is stopped. starved: its library takes
-# 50 ms of work to open, while the thread that opens it seldom runs. close: it
-# closes a library while the library's calls are led back. jump: a signal handler
-# jumps out of what leads them back, and out of closing a library.
+# open, for which no thread waits that is stopped. close: it closes a library
+# while the library's calls are led back. jump: a signal handler jumps out of what
+# leads them back, and out of closing a library.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 . tests/e2e/attach.inc
@@ -17,23 +16,10 @@ times=3
 [ "${DEEP:-}" ] && times=${ATTACHES:-100}
 opens= binds=lazy
 [ "$1" = slow ] && opens='usleep(150000);'
-[ "$1" = starved ] && cpu=$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//') &&
-	opens='struct sched_param p = { 0 };
-	struct timespec a, b;
-	cpu_set_t one;
-	CPU_ZERO(&one);
-	CPU_SET('$cpu', &one);
-	sched_setaffinity(0, sizeof(one), &one);
-	sched_setscheduler(0, SCHED_IDLE, &p);
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
-	do
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
-	while ((b.tv_sec - a.tv_sec) * 1e9 + b.tv_nsec - a.tv_nsec < 5e7);
-	sched_setscheduler(0, SCHED_OTHER, &p);'
 [ "$1" = close ] && binds=now
 
 case $1 in
-pie | slow | starved) flags="-fPIE -pie -Wl,-z,lazy" ;;
+pie | slow) flags="-fPIE -pie -Wl,-z,lazy" ;;
 now) flags="-fPIE -pie -Wl,-z,relro,-z,now" ;;
 close) flags="-DCLOSE -rdynamic -fPIE -pie -Wl,-z,relro,-z,now" ;;
 jump) flags="-DJUMP -rdynamic -fPIE -pie -Wl,-z,relro,-z,now" ;;
@@ -48,8 +34,7 @@ esac
 gcc -O1 -g -I. -finstrument-functions tests/prog/p_attach.c \
 	-o "$T/p_attach" $flags -lpthread -ldl || fail "the program is not built"
 for f in plug beside; do
-	printf '%s\n' "long $f(long n) { return n + 1; }" "#include <sched.h>" \
-		"#include <time.h>" "#include <unistd.h>" \
+	printf '%s\n' "long $f(long n) { return n + 1; }" "#include <unistd.h>" \
 		"__attribute__((constructor)) static void f(void) { $opens }" |
 		gcc -O1 -g -xc -D_GNU_SOURCE -fPIC -shared \
 			-finstrument-functions - \
@@ -108,24 +93,6 @@ if [ "$1" = jump ]; then
 	ask off
 	await leads_nowhere || fail "after a jump out of dlclose, words of it" \
 		"lead to us"
-	end
-	exit 0
-fi
-
-if [ "$1" = starved ]; then
-	chrt -f 1 true 2>"$T/err" || { echo "no right to be first"; exit 77; }
-	begin "$T/p_attach" 4 "$T/beside.so" 2000
-	taskset -c "$cpu" sh -c 'while :; do :; done' &
-	rival=$!
-	trap 'kill $rival 2>/dev/null' EXIT
-	for i in 1 2 3 4; do
-		attach
-		stood_still
-		[ "${ms%.*}" -lt 500 ] || fail "a thread stood still for $ms ms"
-		detach
-	done
-	kill $rival
-	echo "note: a thread stood still for at most $longest ms"
 	end
 	exit 0
 fi

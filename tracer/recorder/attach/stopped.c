@@ -3,7 +3,6 @@
  * be anything.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/attach/stopped.h"
-#include "tracer/recorder/attach/boost.h"
 #include "tracer/recorder/attach/frame.h"
 #include "tracer/recorder/attach/target.h"
 
@@ -36,7 +35,6 @@ enum {
 	CALL_US = 1000000,         /* then it may wait for a lock */
 	LOADER_US = 1000,          /* so long for the loader's, and */
 	LAST_LOADER_US = 4000,     /* so long in the search's last half */
-	HELP_MS = 20,              /* then who holds the loader's comes first */
 	LEAVE_US = 5000000,        /* then it is left to come back by itself */
 	TAKE_OVER_NS = 200000000,  /* then it goes on without us */
 	STEP_US = 20,
@@ -514,23 +512,19 @@ static const char *do_call(struct stopped *s, const struct spot_libc *libc,
 	       end == BUSY ? loading : "the call in it did not return";
 }
 
-/* While a thread stands still for us, we come before others, where we may, and
- * so does the thread: both sleep now and then. A signal to us must not leave it
- * with our registers. Returns NULL, or why it was not done; *stood: not because
- * the thread did not sit there any more. */
+/* A signal to us must not leave the thread with our registers. Returns NULL, or
+ * why it was not done; *stood: not because the thread did not sit there any
+ * more. */
 static const char *do_stopped(struct stopped *s,
 			      const struct spot_libc *libc,
 			      const struct spot *at,
 			      struct stopped_call *c, bool *stood)
 {
 	const char *why = "no thread of it could be stopped";
-	const struct boost_usual usual = boost_ourselves();
-	struct boost boost;
 	sigset_t all, before;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	boost_begin(&boost, s->tid);
 	*stood = stop(s, at);
 	if (*stood) {
 		if (spot_loader_holder(s->r, libc, 0)) {
@@ -545,8 +539,6 @@ static const char *do_stopped(struct stopped *s,
 		if (ns > c->longest_ns)
 			c->longest_ns = ns;
 	}
-	boost_end(&boost);
-	boost_back(&usual);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return why;
 }
@@ -598,23 +590,6 @@ static bool try_all(struct stopped *s, const struct spot_libc *libc,
 	       try_threads(s, libc, call, true, why);
 }
 
-/* Likewise, with who holds the loader's lock, if anybody, before others: it may
- * be one of many that want to run. We look at the threads as ever, since that
- * takes long where there are many. */
-static bool help_and_try(struct stopped *s, const struct spot_libc *libc,
-			 struct stopped_call *call, const char **why)
-{
-	const struct boost_usual usual = boost_ourselves();
-	struct boost boost;
-	bool stood;
-
-	boost_begin(&boost, spot_loader_holder(s->r, libc, 0));
-	boost_back(&usual);
-	stood = try_all(s, libc, call, why);
-	boost_end(&boost);
-	return stood;
-}
-
 static const char *find_and_do(const struct remote *r,
 			       const struct spot_libc *libc,
 			       struct stopped_call *call, bool waits)
@@ -627,9 +602,7 @@ static const char *find_and_do(const struct remote *r,
 	s.r = r;
 	s.patience_us = LOADER_US;
 	for (int ms = 0; ms < SEARCH_MS; ms += SEARCH_STEP_MS) {
-		if (why == loading && ms >= HELP_MS ?
-		    help_and_try(&s, libc, call, &why) :
-		    try_all(&s, libc, call, &why))
+		if (try_all(&s, libc, call, &why))
 			return why;
 		if (hung)
 			return HANGS;
