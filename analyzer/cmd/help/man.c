@@ -118,8 +118,6 @@ static const char man_end[] =
 	"What shows tables and texts on a terminal, page by page; less if\n"
 	"neither is set, nothing if it is empty or cat. If LESS is not set,\n"
 	"it is set to FRX: what fits on the screen is printed at once.\n"
-	".TP\n.B WEFT_PUSH_TOKEN\n"
-	"What\n.B weft push\nsends as \"Authorization: Bearer\".\n"
 	".TP\n.B TMPDIR\n"
 	"Where\n.B weft validate\nputs its traces; /var/tmp if it is not set.\n"
 	".SH FILES\n.TP\n.I /usr/lib/debug/.build\\-id\n"

@@ -27,8 +27,7 @@ static bool is_one_of(const struct cmd *cmd, const char *const *names)
 /* Commands whose output on stdout is a file, a picture, or a few lines, and
  * those that do more than to print. */
 static const char *const unpaged[] = { "plot", "html", "export", "top",
-				       "validate", "help", "push", "recover",
-				       NULL };
+				       "validate", "help", "recover", NULL };
 
 /* Commands whose exit status says what they found. */
 static const char *const judges[] = { "check", "diff", NULL };

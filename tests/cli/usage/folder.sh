@@ -39,7 +39,7 @@ alike() {
 n=0
 for c in $commands; do
 	case $c in
-	record | recover | push | top | validate | help) continue ;;
+	record | recover | top | validate | help) continue ;;
 	status | start | stop | snapshot | finish) continue ;; # no trace
 	esac
 	"$W" "$c" --help | head -n 1 | grep -q 'TRACE\|DIR' || continue

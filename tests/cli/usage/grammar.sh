@@ -61,7 +61,7 @@ run() {
 }
 for c in $commands; do
 	case $c in
-	record | recover | push | top | validate | help) continue ;;
+	record | recover | top | validate | help) continue ;;
 	status | start | stop | snapshot | finish) continue ;; # no trace
 	plot) command -v gnuplot >/dev/null || continue ;;
 	esac

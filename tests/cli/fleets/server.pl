@@ -1,7 +1,7 @@
 # server.pl FOLDER - what a server of profiles may do to who posts to it, on a
 # port of its own, written to FOLDER/port. The first part of a request's path
-# says what: a status to answer, "closed", "cut", "silent", or "busy", which is
-# 503 with Retry-After twice and then 200. Keeps request N in FOLDER/N.head and FOLDER/N.body.
+# says what: a status to answer, "closed" or "cut". Keeps request N in
+# FOLDER/N.head and FOLDER/N.body.
 # SPDX-License-Identifier: MIT
 use strict;
 use warnings;
@@ -10,12 +10,11 @@ use IO::Socket::INET;
 my ($folder) = @ARGV;
 my $listener = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 9,
 	ReuseAddr => 1) or die "no socket: $!";
-my ($requests, $busy, @silent) = (0, 0);
+my $requests = 0;
 my %answer = (
 	200 => '{}',
-	401 => "no \e[31mtoken\r\nsecond line",
+	401 => 'no token',
 	500 => 'broken',
-	302 => '',
 );
 
 sub keep {
@@ -42,15 +41,10 @@ while (my $client = $listener->accept) {
 		close($client);
 		next;
 	}
-	if ($what eq 'silent') {
-		push @silent, $client; # never closed
-		next;
-	}
-	my $status = $what eq 'cut' ? 200 : $what ne 'busy' ? $what : $busy++ < 2 ? 503 : 200;
+	my $status = $what eq 'cut' ? 200 : $what;
 	my $text = $answer{$status} // 'later';
 	print $client "HTTP/1.1 $status Words\r\nContent-Length: ",
 		length($text) + ($what eq 'cut'), "\r\nConnection: close\r\n",
-		$what eq 'busy' ? "Retry-After: 1\r\n" : '',
-		$status == 302 ? "Location: /200/ingest\r\n" : '', "\r\n", $text;
+		"\r\n", $text;
 	close($client);
 }
