@@ -26,6 +26,9 @@ static bool arg_callees;
  * or ends. */
 enum { CALLEES_MAX = 10000 };
 
+/* Steps of a path that are shown by indentation. */
+enum { LEVELS_SHOWN = 60 };
+
 /* Values of --sort, by enum slow_key. */
 static const char *const sort_keys[] = {
 	[SLOW_TOTAL] = "total", [SLOW_SELF] = "self", [SLOW_WALL] = "wall",
@@ -46,8 +49,8 @@ static const struct opt opts[] = {
 	  .help = "also show the most expensive callee of each call, the most "
 	  "expensive callee of that, and so on (reads the trace again)" },
 	{ .type = OPT_NUMBER, .letter = 'd', .name = "depth", .arg = "N",
-	  .to = &arg_depth, .help = "innermost frames of a stack to show, 0 "
-	  "for all (default: 30); not for --csv, which has all" },
+	  .to = &arg_depth, .help = "innermost frames of a stack, and callees, "
+	  "to show, 0 for all (default: 30); not for --csv, which has all" },
 	TABLE_CSV("rows for scripts: full names, times in ns"),
 	{ .type = OPT_END }
 };
@@ -175,6 +178,25 @@ static ticks time_of(ticks total, ticks suspended)
 	       arg_sort == SLOW_SUSPENDED ? suspended : total;
 }
 
+/* A step of a path as a row of weft tree, with the steps of direct recursion
+ * that follow it. Returns the step after these. */
+static size_t step_row(const struct hot_path_step *steps, size_t i,
+		       size_t count, struct tree_row *row)
+{
+	const struct hot_path_step *const first = &steps[i];
+
+	*row = (struct tree_row){ .kind = TREE_FUNC, .depth = row->depth,
+		.crosses = first->is_body,
+		.f = { .func = first->func,
+		       .total = time_of(first->total, first->suspended) } };
+	do {
+		row->f.calls += steps[i].calls;
+		row->levels++;
+	} while (++i < count && steps[i].func == first->func &&
+		 !steps[i].is_body);
+	return i;
+}
+
 /* The path as a tree of one branch, in the columns of weft tree. Its total is
  * the time that calls are sorted by, and its column is named so. A path ends
  * where no callee has a tenth of the call's time, so it may have no step at
@@ -186,9 +208,11 @@ static void print_callees(const struct printer *p, size_t i)
 				sort_keys[arg_sort];
 	const struct tree_style style = {
 		.whole.self = time_of(c->total, c->suspended), .step = 2,
-		.levels_shown = SIZE_MAX };
+		.levels_shown = LEVELS_SHOWN };
 	struct table t = { .source = { p->session, &style, false } };
-	size_t count;
+	struct tree_row row = { .depth = 0 };
+	size_t count, k = 0;
+	char text[OUT_NUMBER];
 	struct hot_path_step *const steps = hot_path_steps(p->callees, i,
 		(enum slow_key)arg_sort, &count);
 
@@ -199,14 +223,15 @@ static void print_callees(const struct printer *p, size_t i)
 	table_choose_fixed(&t, tree_views, "share,total,calls,file,name");
 	metric_rename(&t.columns, "total", key, NULL);
 	table_begin(&t);
-	for (size_t k = 0; k < count; k++)
-		table_row(&t, &(struct tree_row){
-			.kind = TREE_FUNC, .depth = k,
-			.crosses = steps[k].is_body,
-			.f = { .func = steps[k].func, .calls = steps[k].calls,
-			       .total = time_of(steps[k].total,
-						steps[k].suspended) } });
+	for (; k < count && (arg_depth == 0 || row.depth < arg_depth);
+	     row.depth++) {
+		k = step_row(steps, k, count, &row);
+		table_row(&t, &row);
+	}
 	table_end(&t);
+	if (k < count)
+		printf("      ... %s below (--depth 0 shows all)\n",
+		       out_number_many(text, count - k, "callees"));
 	mem_free(steps);
 }
 

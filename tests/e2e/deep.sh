@@ -26,6 +26,15 @@ run slow --csv --top 3 --callees even t
 awk -F, 'NR > 1 { print $17 }' "$T/said" >"$T/have"
 printf 'main;%s\n' even 'even;odd;even' 'even;odd;even;odd;even' |
 	diff - "$T/have" || fail "the slowest calls are not the outermost"
+# Direct recursion is one step of the path; of the other kind, the first steps.
+run slow --callees --depth 5 main t
+grep -qE '%.* (even|odd|self( .*levels.)?)$' "$T/said" ||
+	fail "no path below main"
+run slow --callees --depth 5 --top 1 even t
+grep -qE 'below \(--depth 0 shows all\)' "$T/said" || fail "a path without end"
+run slow --callees --top 1 self t
+[ "$(grep -cE '%.* self \([0-9]+ levels\)$' "$T/said")" = 1 ] ||
+	fail "direct recursion is not one step: $(tail -n 3 "$T/said")"
 # Of the one at the bottom, the innermost frames alone.
 run slow --csv --top 0 leaf t
 grep -qE ',\[[0-9]+ frames\];(even|odd);.*;even;leaf' "$T/said" ||
@@ -46,3 +55,25 @@ done
 # Each stack with all its frames: said before it is written.
 (cd "$T" && "$WEFT" export -f collapsed t 2>"$T/note") | head -n 1 >/dev/null
 grep -qE 'about [0-9.]+ GB are written' "$T/note" || fail "no note of the size"
+
+# Lua: a caught overflow of the stack, and a deep coroutine that sleeps 20 times.
+! command -v lua5.4 >/dev/null && { echo "Lua is not installed"; exit 77; }
+cat >"$T/deep.lua" <<'END'
+local function over() return 1 + over() end
+assert(not pcall(over))
+local function deep(n)
+	if n > 0 then return 1 + deep(n - 1) end
+	for _ = 1, 20 do coroutine.yield() end
+	return 0
+end
+local resume = coroutine.wrap(function() return deep(50000) end)
+for _ = 0, 20 do resume() end
+END
+record --lua-init -- lua5.4 "$T/deep.lua" || fail "weft record fails"
+report
+nothing_lost
+run slow --callees "main chunk" trace
+grep -qE '(over|deep) <.*\([0-9]+ levels\)' "$T/said" || fail "no levels of Lua"
+run slow --callees --top 1 deep trace
+[ "$(grep -cE '%.* deep <.*> \([0-9]+ levels\)$' "$T/said")" = 1 ] ||
+	fail "the deep coroutine: $(tail -n 3 "$T/said")"
