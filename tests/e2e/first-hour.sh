@@ -41,12 +41,6 @@ says plain 5 'no Lua state was seen' "$T/plain"
 printf '#!%s/plain\n' "$T" >"$T/script"
 chmod +x "$T/script"
 says script 5 "plain\" is not built with -finstrument" "$T/script"
-# A library that has the flag is enough: it was only never called.
-compile lib.so -shared -fPIC -finstrument-functions -x c - <<'END'
-int f(int x); int f(int x) { return x; }
-END
-compile user -Wl,--no-as-needed "$T/c.c" "$T/lib.so" -Wl,-rpath,"$T"
-says library 5 'but called no function' "$T/user"
 # It called functions, but had turned that off.
 compile off -finstrument-functions "$T/c.c" -x c - <<'END'
 extern int weft_native(int on) __attribute__((weak));
@@ -152,7 +146,6 @@ if [ -n "$archive" ]; then
 	says stripped 5 'Lua of its own linked in' "$T/own-lua"
 fi
 compile shared-lua -I"$lua" -finstrument-functions "$T/lua.c" -llua5.4
-says no-state 5 'no Lua state was seen' "$T/shared-lua" none
 says state 5 '1 Lua state,' "$T/shared-lua"
 silent state 'record:'
 compile half -I"$lua" "$T/lua.c" -llua5.4

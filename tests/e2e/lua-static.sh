@@ -175,7 +175,7 @@ begin env LD_PRELOAD="$B/lib/libweft.so" "$T/attached"
 attach
 ask 7
 detach
-must='no Lua state was seen .* must call weft_lua_attach'
+must='no Lua state was seen .* call weft_lua_attach'
 grep -q "$must" "$T/err" || fail "it is not told what to do: $(cat "$T/err")"
 begin_recorder
 await grep -q 'waiting for process' "$T/err" || fail "it does not wait"

@@ -41,6 +41,6 @@ lives closed 44
 lives chroot,setuid 44
 lives closed,setuid 0
 lives closed,chroot 0
-grep -q 'neither by descriptor nor by path' "$T/err" || fail "no way out"
+grep -q 'cannot reach the pool' "$T/err" || fail "no way out"
 lives closed,chroot,setuid 0
 exit 0

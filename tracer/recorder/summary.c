@@ -372,15 +372,6 @@ static void quote(char *out, size_t room, const char *path)
 	snprintf(out + n, room - n, "'");
 }
 
-/* Was the library that is preloaded built for Lua 5.5, too? */
-static bool knows_newer(const struct recording *r)
-{
-	char path[PATH_MAX + 16];
-
-	snprintf(path, sizeof(path), "%s/5.5/weft.so", r->installation.modules);
-	return access(path, F_OK) == 0;
-}
-
 static void diagnose(const struct recording *r)
 {
 	const struct diagnose_facts facts = {
@@ -391,9 +382,7 @@ static void diagnose(const struct recording *r)
 		.awaited_n = r->awaited.skipped,
 		.native_wanted = !r->opt.no_native,
 		.lua_wanted = !r->opt.no_lua,
-		.lua_init = r->opt.lua_init,
 		.attached = r->attach.is_used,
-		.knows_newer = knows_newer(r),
 		.vms = r->attach.is_used ? recording_holds(r, CENSUS_VMS) :
 		       given_out(&r->owner.pool->next_vm),
 		.trouble = r->registry.trouble,

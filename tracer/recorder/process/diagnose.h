@@ -10,13 +10,11 @@
 
 enum { SEEN_PROGRAMS_MAX = 32 };
 
-/* The programs that were recorded, by path: a child of fork has no Lua state of
- * its own to show, but runs the program that had one. Those beyond
- * SEEN_PROGRAMS_MAX are not known. */
+/* The programs that were recorded, by path, but for those beyond
+ * SEEN_PROGRAMS_MAX. */
 struct seen_programs {
 	uint32_t n;
 	char path[SEEN_PROGRAMS_MAX][POOL_PATH_MAX];
-	bool has_lua[SEEN_PROGRAMS_MAX]; /* a Lua state was seen in it */
 };
 
 /* Note the program of a process that has ended, or at the recording's end. The
@@ -42,9 +40,8 @@ void diagnose_unrecorded(uint32_t pid, const char *program, bool runs);
 /* What the recording saw, and what the user asked for. */
 struct diagnose_facts {
 	uint32_t processes;
-	bool was_paused, native_wanted, lua_wanted, lua_init;
+	bool was_paused, native_wanted, lua_wanted;
 	bool attached;             /* the program ran already */
-	bool knows_newer;          /* was weft built for Lua 5.5, too? */
 	uint64_t vms;
 	uint32_t trouble;          /* enum process_trouble, bits */
 	bool leaves_out;           /* functions, as the user chose */
