@@ -5,7 +5,7 @@ RECORDER_SRC := $(filter-out tracer/recorder/weft_main.c,\
 RECORDER_OBJ := $(RECORDER_SRC:%.c=$(B)/obj/%.o)
 # What a unit test of the recorder links.
 RECORDER_TEST_OBJ := $(filter-out %/record_main.o,$(RECORDER_OBJ))
-RECORDER_LIBS := -llttng-ctl -lpopt -llz4 -lzstd -liberty -ldl -lpthread -lm
+RECORDER_LIBS := -llttng-ctl -lelf -lpopt -llz4 -lzstd -liberty -ldl -lpthread -lm
 RECORDER_TEST_LIBS := $(RECORDER_LIBS)
 
 recorder: $(B)/bin/weft $(B)/libexec/weft/weft-record \

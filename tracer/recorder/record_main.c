@@ -55,12 +55,7 @@ static bool needs_asan(const char *path)
 {
 	struct elf_file file;
 
-	if (elf_file_read(path, &file) != 0)
-		return false;
-	for (int i = 0; i < file.needed_n; i++)
-		if (strncmp(file.needed[i], "libasan.so", 10) == 0)
-			return true;
-	return false;
+	return elf_file_read(path, &file) == 0 && file.needs_asan;
 }
 
 /* The verdicts are there before the program starts, as far as they can be known

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/recording.h"
 #include "tracer/recorder/base/elf_file.h"
-#include "tracer/recorder/base/first_line.h"
+#include "tracer/recorder/base/proc.h"
 #include "tracer/recorder/base/message.h"
 
 #include <inttypes.h>
@@ -54,7 +54,7 @@ static void say_waiting(struct recording *r, struct control_text *t,
 {
 	char name[32];
 
-	first_line(name, sizeof(name), "/proc/%" PRIu32 "/task/%" PRIu32
+	proc_line(name, sizeof(name), "/proc/%" PRIu32 "/task/%" PRIu32
 		   "/comm", pid, tid);
 	message_clean(name);
 	control_say(t, "waits Lua state of process %" PRIu32 ", thread %" PRIu32
@@ -65,23 +65,17 @@ static void say_waiting(struct recording *r, struct control_text *t,
 /* Does it map a Lua library? */
 static bool has_lua(uint32_t pid)
 {
-	char name[32], line[PATH_MAX + 128];
+	struct proc_maps m;
 	struct elf_file elf;
 	bool has = false;
 
-	snprintf(name, sizeof(name), "/proc/%" PRIu32 "/maps", pid);
-	FILE *const f = fopen(name, "re");
+	for (proc_maps_open(&m, (pid_t)pid); !has && proc_maps_next(&m); ) {
+		const char *const base = strrchr(m.path, '/');
 
-	while (f && !has && fgets(line, sizeof(line), f)) {
-		const char *const path = strchr(line, '/');
-		const char *const base = path ? strrchr(path, '/') : "";
-
-		line[strcspn(line, "\n")] = '\0';
-		has = strstr(base, "lua") && elf_file_read(path, &elf) == 0 &&
-		      elf.has_lua;
+		has = base && strstr(base, "lua") &&
+		      elf_file_read(m.path, &elf) == 0 && elf.has_lua;
 	}
-	if (f)
-		fclose(f);
+	proc_maps_close(&m);
 	return has;
 }
 

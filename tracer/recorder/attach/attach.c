@@ -69,7 +69,7 @@ static int read_mailbox(struct attach *a, const struct remote_module *weft)
 	a->mailbox = remote_symbol(r, weft, ATTACH_SYMBOL);
 	if (a->mailbox == 0 || !remote_read(r, a->mailbox, &m, sizeof(m)))
 		return refuse(a, "its libweft.so is of another version of "
-			      "weft");
+			      "weft, or was replaced since");
 	m.joined[ATTACH_PATH_MAX - 1] = '\0';
 	const char *const why = why_not_now(&m);
 

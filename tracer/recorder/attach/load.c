@@ -40,24 +40,22 @@ static const char *why_not(const struct remote *r, const char *program)
 	       "(one that is linked in is recorded from the program's start)";
 }
 
+static const char cannot[] =
+	"it runs without libweft.so, which can be loaded into a program on "
+	"x86-64 with glibc 2.35 or later only, whose files are still those "
+	"that it was started with: start it with LD_PRELOAD=libweft.so";
+
 const char *load_begin(struct load *l, const struct remote *r,
 		       const char *program)
 {
 	struct remote_module libc, loader;
 
-#if !defined(__x86_64__)
-	return "it runs without libweft.so, which can be loaded into a program "
-	       "on x86-64 only: start it with LD_PRELOAD=libweft.so";
-#endif
 	memset(l, 0, sizeof(*l));
 	l->remote = r;
 	if (!remote_find(r, "libc.so.6", &libc) ||
 	    !remote_find(r, "ld-linux", &loader) ||
 	    !spot_find_libc(r, &l->libc))
-		return "it runs without libweft.so, which cannot be loaded "
-		       "into a program whose C library is not glibc, or is a "
-		       "glibc that weft does not know: with glibc, start it "
-		       "with LD_PRELOAD=libweft.so";
+		return cannot;
 	l->open = remote_symbol(r, &libc, "dlopen");
 	l->explain = remote_symbol(r, &libc, "dlerror");
 	l->call.map = remote_symbol(r, &libc, "mmap");
@@ -67,9 +65,7 @@ const char *load_begin(struct load *l, const struct remote *r,
 	l->modules = remote_symbol(r, &loader, "_r_debug");
 	if (!l->open || !l->explain || !l->call.map || !l->call.protect ||
 	    !l->call.unmap || !l->call.errno_at || !l->modules)
-		return "it runs without libweft.so, which cannot be loaded "
-		       "into a program whose glibc is older than 2.35: start "
-		       "it with LD_PRELOAD=libweft.so";
+		return cannot;
 	return why_not(r, program);
 }
 

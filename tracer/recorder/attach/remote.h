@@ -34,7 +34,7 @@ uint64_t remote_end_at(const struct remote *r, uint64_t at);
 
 /* A module of the process. */
 struct remote_module {
-	uint64_t start;            /* where its file's first byte lies */
+	uint64_t start, end;       /* of the mapping of its file's first byte */
 	uint64_t code, code_end;   /* the part that can be executed */
 	char path[PATH_MAX];       /* as the process sees it */
 };
@@ -53,9 +53,3 @@ uint64_t remote_symbol(const struct remote *r, const struct remote_module *m,
 /* The same, with the size that the symbol gives. */
 uint64_t remote_object(const struct remote *r, const struct remote_module *m,
 		       const char *name, uint64_t *size);
-
-/* Read the line of /proc/PID/status that begins with the key, such as
- * "TracerPid:". False: there is none. */
-bool remote_status_line(pid_t pid, const char *key, char *line, size_t room);
-/* Its value; negative: there is none. */
-long remote_status(pid_t pid, const char *key);

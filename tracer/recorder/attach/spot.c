@@ -1,7 +1,7 @@
 /* spot.c - what the kernel says of a thread's call, and the loader's locks.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/attach/spot.h"
-#include "tracer/recorder/base/first_line.h"
+#include "tracer/recorder/base/proc.h"
 
 #include <inttypes.h>
 #include <linux/futex.h>
@@ -46,7 +46,7 @@ static bool read_call(pid_t pid, pid_t tid, struct spot *c)
 {
 	char line[256];
 
-	first_line(line, sizeof(line), "/proc/%d/task/%d/syscall", (int)pid,
+	proc_line(line, sizeof(line), "/proc/%d/task/%d/syscall", (int)pid,
 		   (int)tid);
 	return sscanf(line, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
 		      " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64,
@@ -57,14 +57,9 @@ static bool read_call(pid_t pid, pid_t tid, struct spot *c)
 /* Not where only the call's own end wakes it: nor would a stop. */
 static bool is_wakeable(pid_t pid, pid_t tid)
 {
-	char line[128];
+	struct proc_stat s;
 
-	first_line(line, sizeof(line), "/proc/%d/task/%d/stat", (int)pid,
-		   (int)tid);
-	/* The name in front may contain anything. */
-	const char *const end = strrchr(line, ')');
-
-	return end && strncmp(end, ") S", 3) == 0;
+	return proc_stat(pid, tid, &s) && s.state == 'S';
 }
 
 /* Can it be begun again as if it had not been stopped? A call that has written
@@ -149,14 +144,6 @@ bool spot_read(const struct remote *r, pid_t tid, const struct spot_libc *libc,
 	return true;
 }
 
-static bool is_thread_of(const struct remote *r, pid_t tid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)r->pid, (int)tid);
-	return tid > 0 && access(path, F_OK) == 0;
-}
-
 /* They are recursive mutexes, and no other words of its variables look so. */
 pid_t spot_loader_holder(const struct remote *r, const struct spot_libc *l,
 			 pid_t tid)
@@ -171,7 +158,7 @@ pid_t spot_loader_holder(const struct remote *r, const struct spot_libc *l,
 
 		if ((m->__lock == 1 || m->__lock == 2) && m->__count > 0 &&
 		    m->__nusers == 1 && m->__kind == PTHREAD_MUTEX_RECURSIVE &&
-		    (tid ? m->__owner == tid : is_thread_of(r, m->__owner)))
+		    (tid ? m->__owner == tid : proc_has_thread(r->pid, m->__owner)))
 			return m->__owner;
 	}
 	return 0;

@@ -5,6 +5,7 @@
 #include "tracer/recorder/attach/stopped.h"
 #include "tracer/recorder/attach/frame.h"
 #include "tracer/recorder/attach/target.h"
+#include "tracer/recorder/base/proc.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -606,7 +607,7 @@ static const char *find_and_do(const struct remote *r,
 			return why;
 		if (hung)
 			return HANGS;
-		if (remote_status(r->pid, "Threads:") < 1)
+		if (proc_status(r->pid, "Threads:") < 1)
 			return "it has ended";
 		if (!waits)
 			break;

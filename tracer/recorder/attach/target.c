@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/attach/target.h"
 #include "tracer/recorder/base/elf_file.h"
-#include "tracer/recorder/base/first_line.h"
+#include "tracer/recorder/base/proc.h"
 #include "tracer/recorder/base/message.h"
 #include "tracer/recorder/process/process_watch.h"
 
@@ -26,10 +26,10 @@ static bool has_name(pid_t pid, const char *name)
 {
 	char text[PATH_MAX];
 
-	if (first_line(text, sizeof(text), "/proc/%d/comm", (int)pid) &&
+	if (proc_line(text, sizeof(text), "/proc/%d/comm", (int)pid) &&
 	    strcmp(text, name) == 0)
 		return true;
-	if (!first_line(text, sizeof(text), "/proc/%d/cmdline", (int)pid))
+	if (!proc_line(text, sizeof(text), "/proc/%d/cmdline", (int)pid))
 		return false;
 	const char *const slash = strrchr(text, '/');
 
@@ -89,7 +89,7 @@ static pid_t find_pid(const char *text)
 	if (*end || !isdigit((unsigned char)text[0]))
 		return find_named(text);
 	const long process = n <= 0 || n > INT_MAX ? -1 :
-			     remote_status((pid_t)n, "Tgid:");
+			     proc_status((pid_t)n, "Tgid:");
 
 	if (process > 0)
 		return (pid_t)process;
@@ -117,7 +117,7 @@ static const char *why_forbidden(const struct target *t)
 
 	if (t->uid != geteuid() && geteuid() != 0)
 		return "it is another user's: record as that user, or as root";
-	first_line(text, sizeof(text), "/proc/sys/kernel/yama/ptrace_scope");
+	proc_line(text, sizeof(text), "/proc/sys/kernel/yama/ptrace_scope");
 	if (text[0] >= '1')
 		return "this system lets a process look at its own children "
 		       "only (kernel.yama.ptrace_scope): record as root, or "
@@ -129,19 +129,19 @@ static const char *why_forbidden(const struct target *t)
 
 bool target_is_confined(pid_t tid)
 {
-	const long ours = remote_status(getpid(), "Seccomp:");
-	const long filters = remote_status(getpid(), "Seccomp_filters:");
+	const long ours = proc_status(getpid(), "Seccomp:");
+	const long filters = proc_status(getpid(), "Seccomp_filters:");
 
-	return remote_status(tid, "Seccomp:") > ours ||
-	       remote_status(tid, "Seccomp:") == 1 ||
-	       remote_status(tid, "Seccomp_filters:") > filters;
+	return proc_status(tid, "Seccomp:") > ours ||
+	       proc_status(tid, "Seccomp:") == 1 ||
+	       proc_status(tid, "Seccomp_filters:") > filters;
 }
 
 bool target_has_shadow_stack(pid_t tid)
 {
 	char line[256];
 
-	return remote_status_line(tid, "x86_Thread_features:", line,
+	return proc_status_line(tid, "x86_Thread_features:", line,
 				  sizeof(line)) && strstr(line, "shstk");
 }
 
@@ -176,9 +176,9 @@ static const char *why_not_state(const struct target *t)
 		return "it has ended";
 	if (state == 'T' || state == 't')
 		return "it is stopped; let it go on first (kill -CONT)";
-	if (remote_status(pid, "TracerPid:") > 0)
+	if (proc_status(pid, "TracerPid:") > 0)
 		return "a debugger or another tracer holds it";
-	if (remote_status(pid, "VmSize:") < 0)
+	if (proc_status(pid, "VmSize:") < 0)
 		return "it is a thread of the kernel";
 	return NULL;
 }
@@ -228,7 +228,7 @@ static void read_identity(struct target *t)
 		t->uid = st.st_uid;
 		t->gid = st.st_gid;
 	}
-	first_line(t->name, sizeof(t->name), "/proc/%d/comm",
+	proc_line(t->name, sizeof(t->name), "/proc/%d/comm",
 		   (int)t->remote.pid);
 	message_clean(t->name);
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)t->remote.pid);

@@ -1,10 +1,9 @@
-/* elf_file.c - the only reader of ELF in the recorder. It reads the few facts
- * that are needed with pread, without a library.
+/* elf_file.c - the only reader of ELF in the recorder, by libelf.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/base/elf_file.h"
 
-#include <elf.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,171 +20,112 @@
 #endif
 
 enum {
-	LOAD_MAX = 1 << 29,        /* bytes of one table */
-	NOTES_MAX = 4096,
 	BLOCK = 1 << 16,
 	PAGE = 4096,               /* or larger: no matter here */
 };
 
-/* ---- tables ---- */
-
-struct tables {
-	int fd;
-	Elf64_Ehdr head;
-	Elf64_Phdr *segment;
-	Elf64_Shdr *section;
-	unsigned segments, sections;
-};
-
-static bool get(int fd, void *to, size_t size, uint64_t at)
+/* NULL if it is no 64-bit ELF file, little-endian as this machine. Its bytes
+ * are read, not mapped: a file may be cut short meanwhile. */
+static Elf *open_elf(int fd, GElf_Ehdr *head)
 {
-	return at <= INT64_MAX - size &&
-	       pread(fd, to, size, (off_t)at) == (ssize_t)size;
+	elf_version(EV_CURRENT);
+	Elf *const e = elf_begin(fd, ELF_C_READ, NULL);
+
+	if (e && elf_kind(e) == ELF_K_ELF && gelf_getehdr(e, head) &&
+	    head->e_ident[EI_CLASS] == ELFCLASS64 &&
+	    head->e_ident[EI_DATA] == ELFDATA2LSB)
+		return e;
+	elf_end(e);
+	return NULL;
 }
 
-/* n items of the file at that offset, with a NUL byte after them. NULL if they
- * are not there or too large. The caller frees them. */
-static void *load(int fd, uint64_t at, uint64_t n, size_t each)
+static size_t segments(Elf *e)
 {
-	char *bytes;
+	size_t n;
 
-	if (n == 0 || n > LOAD_MAX / each)
-		return NULL;
-	bytes = malloc((size_t)n * each + 1);
-	if (!bytes || !get(fd, bytes, (size_t)n * each, at)) {
-		free(bytes);
-		return NULL;
-	}
-	bytes[n * each] = '\0';
-	return bytes;
+	return elf_getphdrnum(e, &n) == 0 ? n : 0;
 }
 
-static void *load_section(const struct tables *t, const Elf64_Shdr *section,
-			  size_t each)
+/* The next section, after s, of one of two types; NULL: there is no more. */
+static Elf_Scn *next_section(Elf *e, Elf_Scn *s, GElf_Word type,
+			     GElf_Word other, GElf_Shdr *h)
 {
-	return section->sh_type == SHT_NOBITS ? NULL :
-	       load(t->fd, section->sh_offset, section->sh_size / each, each);
-}
-
-static void free_tables(struct tables *t)
-{
-	free(t->segment);
-	free(t->section);
-}
-
-/* False if it is no 64-bit ELF file, little-endian as this machine. */
-static bool load_tables(int fd, struct tables *t)
-{
-	memset(t, 0, sizeof(*t));
-	t->fd = fd;
-	if (!get(fd, &t->head, sizeof(t->head), 0) ||
-	    memcmp(t->head.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    t->head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    t->head.e_ident[EI_DATA] != ELFDATA2LSB)
-		return false;
-	if (t->head.e_phentsize == sizeof(*t->segment))
-		t->segment = load(fd, t->head.e_phoff, t->head.e_phnum,
-				  sizeof(*t->segment));
-	if (t->head.e_shentsize == sizeof(*t->section))
-		t->section = load(fd, t->head.e_shoff, t->head.e_shnum,
-				  sizeof(*t->section));
-	t->segments = t->segment ? t->head.e_phnum : 0;
-	t->sections = t->section ? t->head.e_shnum : 0;
-	return true;
-}
-
-/* A string table. Its bytes end with a NUL. */
-struct strings {
-	char *text;
-	uint64_t size;
-};
-
-/* An empty table if there is no such section. */
-static struct strings load_strings(const struct tables *t, unsigned section)
-{
-	struct strings s = { NULL, 0 };
-
-	if (section < t->sections) {
-		s.text = load_section(t, &t->section[section], 1);
-		s.size = s.text ? t->section[section].sh_size : 0;
-	}
+	while ((s = elf_nextscn(e, s)) != NULL)
+		if (gelf_getshdr(s, h) &&
+		    (h->sh_type == type || h->sh_type == other))
+			break;
 	return s;
 }
 
-static const char *string_at(const struct strings *s, uint64_t at)
+static size_t entries(const Elf_Data *d, size_t each)
 {
-	return at < s->size ? s->text + at : "";
+	return d ? d->d_size / each : 0;
+}
+
+static const char *string_at(Elf *e, GElf_Word section, uint64_t at)
+{
+	const char *const text = elf_strptr(e, section, at);
+
+	return text ? text : "";
 }
 
 /* ---- the build ---- */
 
 /* Find NT_GNU_BUILD_ID among the notes. */
-static void read_notes(int fd, uint64_t at, uint64_t size,
-		       struct elf_build *build)
+static void read_notes(Elf_Data *d, struct elf_build *build)
 {
-	char notes[NOTES_MAX];
-	size_t used = 0;
+	size_t at = 0, name, text;
+	GElf_Nhdr note;
 
-	if (size > sizeof(notes))
-		size = sizeof(notes);
-	if (build->size > 0 || !get(fd, notes, (size_t)size, at))
-		return;
-	while (size - used >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr note;
-		uint64_t name, text;
-
-		memcpy(&note, notes + used, sizeof(note));
-		used += sizeof(note);
-		name = ((uint64_t)note.n_namesz + 3) & ~UINT64_C(3);
-		text = ((uint64_t)note.n_descsz + 3) & ~UINT64_C(3);
-		if (name > size - used || text > size - used - name)
-			return;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    memcmp(notes + used, "GNU", 4) == 0) {
-			build->size = note.n_descsz < ELF_BUILD_ID_MAX ?
-				      note.n_descsz : ELF_BUILD_ID_MAX;
-			memcpy(build->id, notes + used + name, build->size);
-			return;
-		}
-		used += (size_t)(name + text);
+	while (d && build->size == 0 &&
+	       (at = gelf_getnote(d, at, &note, &name, &text)) > 0) {
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
+		    memcmp((char *)d->d_buf + name, "GNU", 4) != 0)
+			continue;
+		build->size = note.n_descsz < ELF_BUILD_ID_MAX ?
+			      note.n_descsz : ELF_BUILD_ID_MAX;
+		memcpy(build->id, (char *)d->d_buf + text, build->size);
 	}
 }
 
-/* The section begins with a file name. */
-static void read_link(const struct tables *t, const Elf64_Shdr *section,
-		      struct elf_build *build)
+static void read_sections(Elf *e, struct elf_build *build)
 {
-	char *const text = load_section(t, section, 1);
+	size_t names;
+	GElf_Shdr h;
 
-	if (text && strnlen(text, section->sh_size) < section->sh_size)
-		snprintf(build->link, sizeof(build->link), "%s", text);
-	free(text);
+	if (elf_getshdrstrndx(e, &names) != 0)
+		return;
+	for (Elf_Scn *s = NULL; (s = next_section(e, s, SHT_NOTE, SHT_PROGBITS,
+						  &h)) != NULL; ) {
+		if (h.sh_type == SHT_NOTE) {
+			read_notes(elf_getdata(s, NULL), build);
+		} else if (strcmp(string_at(e, (GElf_Word)names, h.sh_name),
+				  ".gnu_debuglink") == 0) {
+			const Elf_Data *const d = elf_getdata(s, NULL);
+
+			/* It begins with a file name. */
+			if (d && d->d_buf && memchr(d->d_buf, 0, d->d_size))
+				snprintf(build->link, sizeof(build->link),
+					 "%s", (const char *)d->d_buf);
+		}
+	}
 }
 
 int elf_build_read(int fd, struct elf_build *build)
 {
-	struct tables t;
+	GElf_Ehdr head;
+	GElf_Phdr p;
+	Elf *const e = open_elf(fd, &head);
 
 	memset(build, 0, sizeof(*build));
-	if (!load_tables(fd, &t))
+	if (!e)
 		return -1;
-	struct strings names = load_strings(&t, t.head.e_shstrndx);
-
-	for (unsigned i = 0; i < t.segments; i++)
-		if (t.segment[i].p_type == PT_NOTE)
-			read_notes(fd, t.segment[i].p_offset,
-				   t.segment[i].p_filesz, build);
-	for (unsigned i = 0; i < t.sections; i++) {
-		const Elf64_Shdr *const s = &t.section[i];
-
-		if (s->sh_type == SHT_NOTE)
-			read_notes(fd, s->sh_offset, s->sh_size, build);
-		else if (strcmp(string_at(&names, s->sh_name),
-				".gnu_debuglink") == 0)
-			read_link(&t, s, build);
-	}
-	free(names.text);
-	free_tables(&t);
+	for (size_t i = 0; i < segments(e); i++)
+		if (gelf_getphdr(e, (int)i, &p) && p.p_type == PT_NOTE)
+			read_notes(elf_getdata_rawchunk(e, (int64_t)p.p_offset,
+				   p.p_filesz, ELF_T_NHDR), build);
+	read_sections(e, build);
+	elf_end(e);
 	return 0;
 }
 
@@ -198,47 +138,32 @@ struct function {
 
 struct functions {
 	struct function *function;
-	size_t n, room;
-	struct strings names[2];   /* of .dynsym and .symtab */
-	unsigned tables;
+	size_t n;
 };
 
-static bool add_function(struct functions *f, uint64_t address,
-			 const char *name)
-{
-	if (f->n == f->room) {
-		const size_t room = f->room ? 2 * f->room : 1024;
-		void *const grown = realloc(f->function,
-					    room * sizeof(*f->function));
-
-		if (!grown)
-			return false;
-		f->function = grown;
-		f->room = room;
-	}
-	f->function[f->n++] = (struct function){ address, name };
-	return true;
-}
-
-static bool add_functions(const struct tables *t, const Elf64_Shdr *section,
+/* False: no memory. */
+static bool add_functions(Elf *e, Elf_Scn *section, GElf_Word names,
 			  struct functions *f)
 {
-	const uint64_t n = section->sh_size / sizeof(Elf64_Sym);
-	struct strings *const names = &f->names[f->tables++];
-	Elf64_Sym *const s = load_section(t, section, sizeof(*s));
-	bool done = true;
+	Elf_Data *const d = elf_getdata(section, NULL);
+	const size_t n = entries(d, sizeof(Elf64_Sym));
+	void *const grown = realloc(f->function, (f->n + n + 1) *
+				    sizeof(*f->function));
+	GElf_Sym s;
 
-	*names = load_strings(t, section->sh_link);
-	for (uint64_t i = 0; s && done && i < n; i++) {
-		const unsigned type = ELF64_ST_TYPE(s[i].st_info);
-		const char *const name = string_at(names, s[i].st_name);
+	if (!grown)
+		return false;
+	f->function = grown;
+	for (size_t i = 0; i < n && gelf_getsym(d, (int)i, &s); i++) {
+		const unsigned type = GELF_ST_TYPE(s.st_info);
+		const char *const name = string_at(e, names, s.st_name);
 
 		if ((type == STT_FUNC || type == STT_GNU_IFUNC) &&
-		    s[i].st_shndx != SHN_UNDEF && name[0] != '\0')
-			done = add_function(f, s[i].st_value, name);
+		    s.st_shndx != SHN_UNDEF && name[0] != '\0')
+			f->function[f->n++] = (struct function){ s.st_value,
+								 name };
 	}
-	free(s);
-	return done;
+	return true;
 }
 
 static int by_address(const void *a, const void *b)
@@ -269,138 +194,154 @@ static void call_each(const struct functions *f, elf_function_fn *fn, void *ctx)
 int elf_functions_each(int fd, elf_function_fn *fn, void *ctx)
 {
 	struct functions f = { 0 };
-	struct tables t;
-	bool done;
+	GElf_Ehdr head;
+	GElf_Shdr h;
+	Elf *const e = open_elf(fd, &head);
+	bool done = e;
 
-	done = load_tables(fd, &t);
-	for (unsigned i = 0; done && i < t.sections && f.tables < 2; i++)
-		if (t.section[i].sh_type == SHT_DYNSYM ||
-		    t.section[i].sh_type == SHT_SYMTAB)
-			done = add_functions(&t, &t.section[i], &f);
+	for (Elf_Scn *s = NULL; done && (s = next_section(e, s, SHT_DYNSYM,
+							  SHT_SYMTAB, &h)); )
+		done = add_functions(e, s, h.sh_link, &f);
 	if (done && f.n > 0) {
 		qsort(f.function, f.n, sizeof(*f.function), by_address);
 		call_each(&f, fn, ctx);
 	}
-	free(f.names[0].text);
-	free(f.names[1].text);
 	free(f.function);
-	free_tables(&t);
+	elf_end(e);
 	return done ? 0 : -1;
+}
+
+bool elf_symbol_find(int fd, const char *name, uint64_t *value, uint64_t *size)
+{
+	GElf_Ehdr head;
+	GElf_Shdr h;
+	GElf_Sym sym;
+	Elf *const e = open_elf(fd, &head);
+	bool found = false;
+
+	for (Elf_Scn *s = NULL; e && !found && (s = next_section(e, s,
+				SHT_DYNSYM, SHT_DYNSYM, &h)) != NULL; ) {
+		Elf_Data *const d = elf_getdata(s, NULL);
+		const size_t n = entries(d, sizeof(Elf64_Sym));
+
+		for (size_t i = 0; i < n && !found &&
+		     gelf_getsym(d, (int)i, &sym); i++)
+			found = sym.st_shndx != SHN_UNDEF &&
+				strcmp(string_at(e, h.sh_link, sym.st_name),
+				       name) == 0;
+	}
+	*value = found ? sym.st_value : 0;
+	*size = found ? sym.st_size : 0;
+	elf_end(e);
+	return found;
 }
 
 bool elf_load_read(int fd, uint64_t offset, uint64_t *address, uint64_t *end)
 {
-	struct tables t;
+	GElf_Ehdr head;
+	GElf_Phdr p;
+	Elf *const e = open_elf(fd, &head);
 	bool found = false;
 
 	*end = 0;
-	if (!load_tables(fd, &t))
-		return false;
-	for (unsigned i = 0; i < t.segments; i++) {
-		const Elf64_Phdr *const p = &t.segment[i];
+	for (size_t i = 0; e && i < segments(e); i++) {
+		if (!gelf_getphdr(e, (int)i, &p))
+			break;
 		/* The mapping begins on a page, before the segment does. */
-		const uint64_t before = p->p_offset % PAGE;
+		const uint64_t before = p.p_offset % PAGE;
 
-		if (p->p_type != PT_LOAD || p->p_vaddr < before)
+		if (p.p_type != PT_LOAD || p.p_vaddr < before)
 			continue;
-		*end = p->p_vaddr + p->p_memsz;
-		if (found || !(p->p_flags & PF_X) ||
-		    offset < p->p_offset - before ||
-		    offset - p->p_offset + before >= p->p_filesz + before)
+		*end = p.p_vaddr + p.p_memsz;
+		if (found || !(p.p_flags & PF_X) ||
+		    offset < p.p_offset - before ||
+		    offset - p.p_offset + before >= p.p_filesz + before)
 			continue;
-		*address = p->p_vaddr - p->p_offset + offset;
+		*address = p.p_vaddr - p.p_offset + offset;
 		found = true;
 	}
-	free_tables(&t);
+	elf_end(e);
 	return found;
 }
 
 /* ---- programs and libraries ---- */
 
 /* Of .dynsym and of .symtab, which a stripped file lacks. */
-static void read_symbols(const struct tables *t, const Elf64_Shdr *section,
+static void read_symbols(Elf *e, Elf_Data *d, GElf_Word names,
 			 struct elf_file *file)
 {
-	const uint64_t n = section->sh_size / sizeof(Elf64_Sym);
-	struct strings names = load_strings(t, section->sh_link);
-	Elf64_Sym *const s = load_section(t, section, sizeof(*s));
+	GElf_Sym s;
 
-	for (uint64_t i = 0; s && i < n; i++) {
-		const char *const name = string_at(&names, s[i].st_name);
+	for (size_t i = 0; i < entries(d, sizeof(Elf64_Sym)) &&
+	     gelf_getsym(d, (int)i, &s); i++) {
+		const char *const name = string_at(e, names, s.st_name);
+		const bool is_defined = s.st_shndx != SHN_UNDEF;
 
 		if (strcmp(name, "__cyg_profile_func_enter") == 0) {
-			if (s[i].st_shndx == SHN_UNDEF)
-				file->wants_hooks = true;
-			else
-				file->has_hooks = true;
-		} else if (strcmp(name, "lua_newstate") == 0 &&
-			   s[i].st_shndx != SHN_UNDEF) {
-			file->has_lua = true;
+			file->has_hooks |= is_defined;
+			file->wants_hooks |= !is_defined;
+		} else if (strcmp(name, "lua_newstate") == 0) {
+			file->has_lua |= is_defined;
 		}
 	}
-	free(s);
-	free(names.text);
 }
 
-/* The libraries that it needs, and where it looks for them. */
-static void read_dynamic(const struct tables *t, const Elf64_Shdr *section,
+/* Does it need AddressSanitizer's library? */
+static void read_dynamic(Elf *e, Elf_Data *data, GElf_Word names,
 			 struct elf_file *file)
 {
-	const uint64_t n = section->sh_size / sizeof(Elf64_Dyn);
-	struct strings names = load_strings(t, section->sh_link);
-	Elf64_Dyn *const d = load_section(t, section, sizeof(*d));
+	GElf_Dyn d;
 
-	for (uint64_t i = 0; d && i < n && d[i].d_tag != DT_NULL; i++) {
-		const char *const text = string_at(&names, d[i].d_un.d_val);
-
-		if (d[i].d_tag == DT_NEEDED && file->needed_n < ELF_NEEDED_MAX)
-			snprintf(file->needed[file->needed_n++], ELF_NAME_MAX,
-				 "%s", text);
-		else if (d[i].d_tag == DT_RUNPATH || d[i].d_tag == DT_RPATH)
-			snprintf(file->run_path, sizeof(file->run_path), "%s",
-				 text);
-	}
-	free(d);
-	free(names.text);
+	for (size_t i = 0; i < entries(data, sizeof(Elf64_Dyn)) &&
+	     gelf_getdyn(data, (int)i, &d) && d.d_tag != DT_NULL; i++)
+		file->needs_asan |= d.d_tag == DT_NEEDED && strncmp(
+			string_at(e, names, d.d_un.d_val), "libasan.so", 10)
+			== 0;
 }
 
 /* The loader is named in PT_INTERP. Only a static program has none. */
-static void read_interpreter(const struct tables *t, struct elf_file *file)
+static void read_interpreter(Elf *e, struct elf_file *file)
 {
-	file->is_static = true;
-	for (unsigned i = 0; i < t->segments; i++) {
-		const Elf64_Phdr *const p = &t->segment[i];
-		const size_t most = sizeof(file->interpreter) - 1;
+	const size_t most = sizeof(file->interpreter) - 1;
+	GElf_Phdr p;
 
-		if (p->p_type != PT_INTERP)
+	file->is_static = true;
+	for (size_t i = 0; i < segments(e); i++) {
+		if (!gelf_getphdr(e, (int)i, &p) || p.p_type != PT_INTERP)
 			continue;
+		const Elf_Data *const d = elf_getdata_rawchunk(e,
+			(int64_t)p.p_offset, p.p_filesz, ELF_T_BYTE);
+
 		file->is_static = false;
-		get(t->fd, file->interpreter, p->p_filesz < most ?
-		    (size_t)p->p_filesz : most, p->p_offset);
+		if (d)
+			memcpy(file->interpreter, d->d_buf, d->d_size < most ?
+			       d->d_size : most);
 	}
 }
 
 static void read_elf(int fd, struct elf_file *file)
 {
-	struct tables t;
+	GElf_Ehdr head;
+	GElf_Shdr h;
+	Elf *const e = open_elf(fd, &head);
 
 	file->is_elf = true;
-	if (!load_tables(fd, &t) || (OUR_MACHINE != EM_NONE &&
-				     t.head.e_machine != OUR_MACHINE)) {
-		file->is_foreign = true;
-	} else {
-		read_interpreter(&t, file);
-		for (unsigned i = 0; i < t.sections; i++) {
-			const Elf64_Shdr *const s = &t.section[i];
-
-			if (s->sh_type == SHT_DYNSYM ||
-			    s->sh_type == SHT_SYMTAB)
-				read_symbols(&t, s, file);
-			else if (s->sh_type == SHT_DYNAMIC)
-				read_dynamic(&t, s, file);
+	file->is_foreign = !e || (OUR_MACHINE != EM_NONE &&
+				  head.e_machine != OUR_MACHINE);
+	if (!file->is_foreign) {
+		read_interpreter(e, file);
+		for (Elf_Scn *s = NULL; (s = elf_nextscn(e, s)) != NULL; ) {
+			if (!gelf_getshdr(s, &h))
+				continue;
+			if (h.sh_type == SHT_DYNSYM || h.sh_type == SHT_SYMTAB)
+				read_symbols(e, elf_getdata(s, NULL),
+					     h.sh_link, file);
+			else if (h.sh_type == SHT_DYNAMIC)
+				read_dynamic(e, elf_getdata(s, NULL),
+					     h.sh_link, file);
 		}
 	}
-	free_tables(&t);
+	elf_end(e);
 }
 
 /* "#! /path argument" */
@@ -491,60 +432,23 @@ static bool is_program(const char *path)
 	       access(path, X_OK) == 0;
 }
 
-static bool is_readable(const char *path)
-{
-	return access(path, R_OK) == 0;
-}
-
-/* The first folder of a list with colons that has a fitting file of that name.
- * $ORIGIN is the folder of the file at origin. */
-static bool find_in(const char *list, const char *name, const char *origin,
-		    bool (*fits)(const char *path), char out[PATH_MAX])
-{
-	const char *const slash = origin ? strrchr(origin, '/') : NULL;
-	const int origin_n = slash ? (int)(slash - origin) : 0;
-
-	while (list && *list) {
-		const int n = (int)strcspn(list, ":");
-		const int skip = strncmp(list, "$ORIGIN", 7) == 0 ? 7 : 0;
-
-		snprintf(out, PATH_MAX, "%.*s%.*s%s%s",
-			 skip ? origin_n : 0, origin ? origin : "", n - skip,
-			 list + skip, n > 0 ? "/" : "", name);
-		if (fits(out))
-			return true;
-		list += n + (list[n] == ':');
-	}
-	return false;
-}
-
 bool elf_file_find_program(const char *name, char out[PATH_MAX])
 {
 	const char *const path = getenv("PATH");
-
-	if (!strchr(name, '/'))
-		return find_in(path ? path : "/bin:/usr/bin", name, NULL,
-			       is_program, out);
-	snprintf(out, PATH_MAX, "%s", name);
-	return access(name, F_OK) == 0;
-}
-
-bool elf_file_find_library(const char *path, const struct elf_file *file,
-			   const char *name, char out[PATH_MAX])
-{
-	static const char usual[] =
-		"/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:"
-		"/lib/aarch64-linux-gnu:/usr/lib/aarch64-linux-gnu:"
-		"/usr/local/lib:/lib64:/usr/lib64:/lib:/usr/lib";
-	const char *const lists[] = { file->run_path,
-				      getenv("LD_LIBRARY_PATH"), usual };
+	const char *list = path ? path : "/bin:/usr/bin";
 
 	if (strchr(name, '/')) {
 		snprintf(out, PATH_MAX, "%s", name);
-		return is_readable(out);
+		return access(name, F_OK) == 0;
 	}
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		if (find_in(lists[i], name, path, is_readable, out))
+	while (*list) {
+		const int n = (int)strcspn(list, ":");
+
+		snprintf(out, PATH_MAX, "%.*s%s%s", n, list, n > 0 ? "/" : "",
+			 name);
+		if (is_program(out))
 			return true;
+		list += n + (list[n] == ':');
+	}
 	return false;
 }

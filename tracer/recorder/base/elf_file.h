@@ -11,8 +11,6 @@
 
 enum {
 	/* What exceeds these limits is left out or cut. */
-	ELF_NEEDED_MAX = 64,
-	ELF_NAME_MAX = 128,
 	ELF_BUILD_ID_MAX = 20,     /* bytes */
 	ELF_LINK_MAX = 256,
 };
@@ -26,10 +24,8 @@ struct elf_file {
 	bool wants_hooks;          /* __cyg_profile_func_enter is undefined */
 	bool has_hooks;            /* ... is defined */
 	bool has_lua;              /* defines lua_newstate */
+	bool needs_asan;           /* AddressSanitizer's library */
 	char interpreter[256];     /* of the script or the ELF file */
-	char run_path[512];
-	int needed_n;
-	char needed[ELF_NEEDED_MAX][ELF_NAME_MAX];
 };
 
 /* Read what the file says. Returns 0, or negative if it cannot be read or is
@@ -41,12 +37,6 @@ bool elf_file_contains(const char *path, const char *text);
 /* Find a program in PATH, as execvp does. A name with a slash is taken as it is
  * and only has to exist. False if there is none; out is then of no use. */
 bool elf_file_find_program(const char *name, char out[PATH_MAX]);
-/* Find a library that the file at path needs: in the file's run path, in
- * LD_LIBRARY_PATH, then in the usual folders. The loader's cache is not read,
- * so that a library elsewhere is not found. False if there is none. */
-bool elf_file_find_library(const char *path, const struct elf_file *file,
-			   const char *name, char out[PATH_MAX]);
-
 /* What identifies a build and leads to its debug file. */
 struct elf_build {
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -65,6 +55,10 @@ int elf_build_read(int fd, struct elf_build *build);
 typedef void elf_function_fn(void *ctx, uint64_t address,
 			     const char *const *name, unsigned names);
 int elf_functions_each(int fd, elf_function_fn *fn, void *ctx);
+
+/* The value and size of a symbol that the open file defines for others. False:
+ * it defines none. */
+bool elf_symbol_find(int fd, const char *name, uint64_t *value, uint64_t *size);
 
 /* Where a file that is open wants its byte at offset to be, which is in a
  * segment that can be executed, and where its last segment ends: addresses

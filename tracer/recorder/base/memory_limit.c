@@ -3,7 +3,7 @@
  * go when memory is needed.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/base/memory_limit.h"
-#include "tracer/recorder/base/first_line.h"
+#include "tracer/recorder/base/proc.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -16,7 +16,7 @@ static uint64_t read_limit(const char *folder, const char *file)
 	char line[32];
 	uint64_t limit;
 
-	first_line(line, sizeof(line), "%s/%s", folder, file);
+	proc_line(line, sizeof(line), "%s/%s", folder, file);
 	return sscanf(line, "%" SCNu64, &limit) == 1 && limit >> 60 == 0 ?
 	       limit : UINT64_MAX;
 }

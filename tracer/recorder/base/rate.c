@@ -2,7 +2,7 @@
  * recording.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/base/rate.h"
-#include "tracer/recorder/base/first_line.h"
+#include "tracer/recorder/base/proc.h"
 
 #include <assert.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static bool kernel_distrusts_tsc(void)
 {
 	char name[32];
 
-	first_line(name, sizeof(name), "/sys/devices/system/clocksource/"
+	proc_line(name, sizeof(name), "/sys/devices/system/clocksource/"
 		   "clocksource0/current_clocksource");
 	return strncmp(name, "hpet", 4) == 0 ||
 	       strncmp(name, "acpi_pm", 7) == 0 ||

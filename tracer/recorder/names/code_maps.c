@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/names/code_maps.h"
 #include "tracer/recorder/base/baton.h"
+#include "tracer/recorder/base/proc.h"
 #include "tracer/recorder/names/chunk_names.h"
 
 #include <inttypes.h>
@@ -74,37 +75,21 @@ static bool add_range(struct code_map *map, const struct code_range *r)
 	return true;
 }
 
-/* "start-end rwxp offset major:minor inode      path" */
-static void add_line(struct code_map *map, const char *line)
-{
-	struct code_range r = { .seen_at = map->read_at };
-	char rights[5];
-	int at = 0;
-
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n",
-		   &r.start, &r.end, rights, &r.offset, &at) < 4 || at == 0 ||
-	    rights[2] != 'x')
-		return;
-	/* What is no path is in brackets: [vdso]. */
-	if (line[at] == '/')
-		r.path = strndup(line + at, strcspn(line + at, "\n"));
-	if (!add_range(map, &r))
-		free(r.path);
-}
-
 static void read_ranges(struct code_map *map)
 {
-	char name[64], *line;
-	FILE *f;
+	struct proc_maps m;
 
-	snprintf(name, sizeof(name), "/proc/%u/maps", map->pid);
-	f = fopen(name, "re");
-	line = f ? malloc(PATH_BYTES + 128) : NULL;
-	while (line && fgets(line, PATH_BYTES + 128, f))
-		add_line(map, line);
-	free(line);
-	if (f)
-		fclose(f);
+	for (proc_maps_open(&m, (pid_t)map->pid); proc_maps_next(&m); ) {
+		/* What is no path is in brackets: [vdso]. */
+		const struct code_range r = {
+			.start = m.start, .end = m.end, .offset = m.offset,
+			.seen_at = map->read_at,
+			.path = m.can_run && m.path[0] == '/' ?
+				strdup(m.path) : NULL };
+
+		if (m.can_run && !add_range(map, &r))
+			free(r.path);
+	}
 }
 
 /* Whether the process is still what registered itself there: the kernel marks

@@ -177,40 +177,23 @@ static void decide_module(struct selection *s, int fd, const char *path,
 			    VERDICT_SKIP);
 }
 
-/* A module that was not seen before. Returns whether it was. */
-static bool decide_file(struct selection *s, const char *path)
-{
-	const int fd = chunk_names_open(path);
-	struct elf_build build;
-	uint64_t hash;
-
-	if (fd < 0)
-		return false;
-	if (elf_build_read(fd, &build) != 0) {
-		close(fd);
-		return false;
-	}
-	hash = chunk_names_module_hash(build.id, build.size, path);
-	if (name_set_add(&s->seen, hash))
-		decide_module(s, fd, path, hash);
-	else
-		close(fd);
-	return true;
-}
-
 void selection_program(struct selection *s, const char *path)
 {
-	char real[PATH_MAX], library[PATH_MAX];
-	struct elf_file file, needed;
+	char real[PATH_MAX];
+	const int fd = realpath(path, real) ? chunk_names_open(real) : -1;
+	struct elf_build build;
 
-	if (!realpath(path, real) || !decide_file(s, real) ||
-	    elf_file_read(real, &file) != 0)
+	if (fd < 0)
 		return;
-	for (int i = 0; i < file.needed_n; i++)
-		if (elf_file_find_library(real, &file, file.needed[i],
-					  library) &&
-		    elf_file_read(library, &needed) == 0 && needed.wants_hooks)
-			decide_file(s, library);
+	if (elf_build_read(fd, &build) != 0) {
+		close(fd);
+		return;
+	}
+	const uint64_t hash = chunk_names_module_hash(build.id, build.size,
+						      real);
+
+	name_set_add(&s->seen, hash);
+	decide_module(s, fd, real, hash);
 }
 
 /* A module of a process. */

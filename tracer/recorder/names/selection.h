@@ -46,7 +46,8 @@ bool selection_piece(const char **at, char *to, size_t size);
 int selection_init(struct selection *s, const struct selection_wish *wish,
 		   _Atomic uint64_t *verdicts, uint32_t slots,
 		   struct lua_names *names);
-/* The program that is about to start, and the libraries that it needs. */
+/* The program that is about to start: its own functions are known before it
+ * calls them. */
 void selection_program(struct selection *s, const char *path);
 /* A thread met this module or Lua source of a process, and waits to hear which
  * of its functions it is that recording begins with. hash: as in verdict.h. */

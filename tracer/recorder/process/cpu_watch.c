@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/process/cpu_watch.h"
 #include "tracer/recorder/base/baton.h"
-#include "tracer/recorder/base/first_line.h"
+#include "tracer/recorder/base/proc.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -95,7 +95,7 @@ static uint64_t setting(const char *name)
 {
 	char line[32];
 
-	first_line(line, sizeof(line), "/proc/sys/kernel/%s", name);
+	proc_line(line, sizeof(line), "/proc/sys/kernel/%s", name);
 	const long long n = atoll(line);
 
 	return n > 0 ? (uint64_t)n : 0;
@@ -256,25 +256,13 @@ uint64_t cpu_watch_lost(const struct cpu_watch *w)
 
 /* ---- watching ---- */
 
-/* A thread in another PID namespace may have a stranger's number here. */
-static bool is_thread_of(uint32_t pid, uint32_t tid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/task/%u", pid, tid);
-	return access(path, F_OK) == 0;
-}
-
 /* Where it is if it is not on a CPU. What ends its sleep meanwhile is seen. */
 static enum offcpu_place away_of(uint32_t pid, uint32_t tid)
 {
-	char line[128];
-	const char *end;
+	struct proc_stat s;
 
-	first_line(line, sizeof(line), "/proc/%u/task/%u/stat", pid, tid);
-	end = strrchr(line, ')');
-	return !end ? OFFCPU_UNSEEN : strncmp(end, ") R", 3) == 0 ?
-	       OFFCPU_READY : OFFCPU_OFF;
+	return !proc_stat((pid_t)pid, (pid_t)tid, &s) ? OFFCPU_UNSEEN :
+	       s.state == 'R' ? OFFCPU_READY : OFFCPU_OFF;
 }
 
 void cpu_watch_end(struct cpu_watch *w, uint32_t slot)
@@ -309,7 +297,8 @@ void cpu_watch_begin(struct cpu_watch *w, uint32_t slot, uint32_t process,
 	cpu_watch_end(w, slot);
 	reset(w, &w->slot[slot], process);
 	baton_lend();
-	if (!is_thread_of(pid, tid))
+	/* In another PID namespace, a stranger may have its number here. */
+	if (!proc_has_thread((pid_t)pid, (pid_t)tid))
 		error = -ESRCH;
 	else if (w->watched < MAX_WATCHED)
 		error = kernel_ring_open(&ring, tid, w->period, w->rate);

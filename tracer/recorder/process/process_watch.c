@@ -4,17 +4,15 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/process/process_watch.h"
 #include "tracer/recorder/base/baton.h"
-#include "tracer/recorder/base/first_line.h"
+#include "tracer/recorder/base/proc.h"
 #include "tracer/recorder/process/diagnose.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -27,46 +25,15 @@ enum {
 };
 
 /* ---- /proc ----
- * To read there may take seconds: the process may hold a lock of its memory and
- * not be let run. The pool is drained meanwhile. */
+ * The pool is drained while it is read. */
 
-static FILE *open_file(pid_t pid, const char *name)
+static bool read_stat(pid_t pid, struct proc_stat *s)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	return fopen(path, "re");
-}
-
-struct stat_line {
-	char state;
-	int parent;
-	uint64_t start;            /* clock ticks since the system started */
-	int status;                /* if it is a zombie, and we may see it */
-};
-
-static bool read_stat(pid_t pid, struct stat_line *s)
-{
-	char text[1024];
-	size_t n = 0;
-
 	baton_lend();
-	FILE *const f = open_file(pid, "stat");
+	const bool is_there = proc_stat(pid, 0, s);
 
-	if (f) {
-		n = fread(text, 1, sizeof(text) - 1, f);
-		fclose(f);
-	}
 	baton_take();
-	text[n] = '\0';
-	/* The name in front may contain spaces and parentheses. */
-	const char *const end = strrchr(text, ')');
-	const char *const last = strrchr(text, ' ');
-
-	s->status = last ? atoi(last) : 0;
-	return end && sscanf(end + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u "
-			     "%*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
-			     &s->state, &s->parent, &s->start) == 3;
+	return is_there;
 }
 
 static pid_t attached;
@@ -79,7 +46,7 @@ void process_attached(pid_t pid)
 bool process_exists(pid_t pid)
 {
 	static uint64_t our_start;
-	struct stat_line s;
+	struct proc_stat s;
 
 	if (our_start == 0)
 		our_start = read_stat(getpid(), &s) ? s.start : 1;
@@ -89,21 +56,21 @@ bool process_exists(pid_t pid)
 
 pid_t process_parent(pid_t pid)
 {
-	struct stat_line s;
+	struct proc_stat s;
 
 	return read_stat(pid, &s) ? s.parent : 0;
 }
 
 char process_state(pid_t pid)
 {
-	struct stat_line s;
+	struct proc_stat s;
 
 	return pid > 0 && read_stat(pid, &s) ? s.state : '?';
 }
 
 int process_zombie_status(pid_t pid)
 {
-	struct stat_line s;
+	struct proc_stat s;
 
 	return read_stat(pid, &s) && s.state == 'Z' ? s.status : -1;
 }
@@ -117,14 +84,14 @@ bool process_is_stopped(pid_t pid)
 
 uint64_t process_start(pid_t pid)
 {
-	struct stat_line s;
+	struct proc_stat s;
 
 	return read_stat(pid, &s) ? s.start : 0;
 }
 
 bool process_has_ended(pid_t pid, uint64_t start)
 {
-	struct stat_line s;
+	struct proc_stat s;
 
 	if (read_stat(pid, &s))
 		return s.start != start || s.state == 'Z' || s.state == 'X';
@@ -149,7 +116,7 @@ uint32_t process_namespaces(void)
 /* The kernel's short name. Anybody may read it. */
 static bool read_name(pid_t pid, char *out, size_t room)
 {
-	return first_line(out, room, "/proc/%d/comm", (int)pid);
+	return proc_line(out, room, "/proc/%d/comm", (int)pid);
 }
 
 bool process_is_named(pid_t pid, const char *name)
@@ -160,38 +127,18 @@ bool process_is_named(pid_t pid, const char *name)
 	       strncmp(text, name, strlen(name)) == 0;
 }
 
-static bool find_pool(FILE *f, const struct pool_owner *owner)
-{
-	char line[1024];
-	bool found = false;
-
-	/* "from-to perms offset major:minor inode path" */
-	while (!found && fgets(line, sizeof(line), f)) {
-		unsigned major_n, minor_n;
-		uint64_t inode;
-
-		found = sscanf(line, "%*s %*s %*s %x:%x %" SCNu64, &major_n,
-			       &minor_n, &inode) == 3 &&
-			inode == owner->inode &&
-			makedev(major_n, minor_n) == owner->device;
-	}
-	return found;
-}
-
 /* False, too, if we may not look: errno is EACCES then. */
 static bool maps_pool(pid_t pid, const struct pool_owner *owner)
 {
+	struct proc_maps m;
 	bool found = false;
 
 	if (pid <= 0)
 		return false;
 	baton_lend();
-	FILE *const f = open_file(pid, "maps");
-
-	if (f) {
-		found = find_pool(f, owner);
-		fclose(f);
-	}
+	for (proc_maps_open(&m, pid); !found && proc_maps_next(&m); )
+		found = m.inode == owner->inode && m.device == owner->device;
+	proc_maps_close(&m);
 	baton_take();
 	return found;
 }

@@ -6,7 +6,7 @@
  * daemon is another: each PID namespace has a lock of its own.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/lttng_daemon.h"
-#include "tracer/recorder/base/first_line.h"
+#include "tracer/recorder/base/proc.h"
 #include "tracer/recorder/base/pool_owner.h"
 #include "tracer/recorder/process/process_watch.h"
 
@@ -73,7 +73,7 @@ pid_t daemon_pid(void)
 	const bool is_root = getuid() == 0;
 	char line[32];
 
-	first_line(line, sizeof(line), "%s%s/lttng-sessiond.pid",
+	proc_line(line, sizeof(line), "%s%s/lttng-sessiond.pid",
 		   is_root ? "/var/run" : home_now(), is_root ? "/lttng" :
 		   "/.lttng");
 	const int pid = atoi(line);
