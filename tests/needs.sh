@@ -28,7 +28,7 @@ forbid() {
 	done
 }
 
-forbid "$B/libexec/weft/weft-record" babeltrace libdw libelf sqlite gnuplot \
+forbid "$B/libexec/weft/weft-record" babeltrace libdw sqlite gnuplot \
 	liblua
 forbid "$B/libexec/weft/weft-analyze" lttng liblua
 forbid "$B/bin/weft" babeltrace libdw libelf lttng liblua

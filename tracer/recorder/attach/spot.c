@@ -158,7 +158,8 @@ pid_t spot_loader_holder(const struct remote *r, const struct spot_libc *l,
 
 		if ((m->__lock == 1 || m->__lock == 2) && m->__count > 0 &&
 		    m->__nusers == 1 && m->__kind == PTHREAD_MUTEX_RECURSIVE &&
-		    (tid ? m->__owner == tid : proc_has_thread(r->pid, m->__owner)))
+		    (tid ? m->__owner == tid :
+		     proc_has_thread(r->pid, m->__owner)))
 			return m->__owner;
 	}
 	return 0;
