@@ -570,18 +570,19 @@ static int check_dict(const struct chunk *c, const struct found *f)
 	return 0;
 }
 
-int decode_chunk(struct chunk *c, const uint64_t *words, size_t n)
+static int check_seal(const uint64_t *words, size_t n)
+{
+	const struct chunk_header *const h = (const void *)words;
+
+	return decode_checksum(words, n) == h->checksum ? 0 :
+	       err_add("chunk is damaged: its checksum is wrong");
+}
+
+/* Describe the parts, and check all but the checksum; needs right sizes. */
+static int check_parts(struct chunk *c, const uint64_t *words, size_t n)
 {
 	struct found f = { 0 };
 
-	memset(c, 0, sizeof(*c));
-	if (n < CHUNK_HEADER_WORDS || n > CHUNK_MAX_WORDS)
-		return err_add("no chunk: %zu words", n);
-	memcpy(&c->header, words, sizeof(c->header));
-	if (check_sizes(&c->header, n) < 0)
-		return -1;
-	if (decode_checksum(words, n) != c->header.checksum)
-		return err_add("chunk is damaged: its checksum is wrong");
 	c->words = words;
 	c->n = n;
 	c->records = words + CHUNK_HEADER_WORDS;
@@ -602,6 +603,29 @@ int decode_chunk(struct chunk *c, const uint64_t *words, size_t n)
 		return -1;
 	assert(c->dict + c->header.funcs == words + n);
 	return 0;
+}
+
+static int decode(struct chunk *c, const uint64_t *words, size_t n,
+		  bool is_sealed)
+{
+	memset(c, 0, sizeof(*c));
+	if (n < CHUNK_HEADER_WORDS || n > CHUNK_MAX_WORDS)
+		return err_add("no chunk: %zu words", n);
+	memcpy(&c->header, words, sizeof(c->header));
+	if (check_sizes(&c->header, n) < 0 ||
+	    (!is_sealed && check_seal(words, n) < 0))
+		return -1;
+	return check_parts(c, words, n);
+}
+
+int decode_chunk(struct chunk *c, const uint64_t *words, size_t n)
+{
+	return decode(c, words, n, false);
+}
+
+int decode_sealed(struct chunk *c, const uint64_t *words, size_t n)
+{
+	return decode(c, words, n, true);
 }
 
 bool decode_samples(const struct chunk *c, struct chunk_samples *s)

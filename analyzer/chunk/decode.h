@@ -22,6 +22,8 @@
  *   there is at most one ITEM_SAMPLES; it is as struct chunk_samples says;
  *   the nodes of counted calls have parents before them, functions that are in
  *     the dictionary and no names, and together fewer than 2^63 calls */
+struct held;
+
 struct chunk {
 	struct chunk_header header;
 	const uint64_t *words;
@@ -32,12 +34,17 @@ struct chunk {
 	const uint64_t *samples; /* the ITEM_SAMPLES' head word, or NULL */
 	const uint64_t *counted; /* nodes of COUNTED_WORDS words, or NULL */
 	size_t nodes;
+	struct held *held;       /* whose the words are (held.h); NULL: they
+	                          * are borrowed */
 };
 
 /* Check n words and describe them in the struct, which then borrows them: they
  * must neither move nor change while it is used. Returns 0, or -1 with the
  * cause in the chain (err.h); then the struct is not to be used. */
 int decode_chunk(struct chunk *, const uint64_t *words, size_t n);
+/* The same for words that are known to be as they were written: their checksum
+ * is not looked at. */
+int decode_sealed(struct chunk *, const uint64_t *words, size_t n);
 
 /* The checksum that words[31] should hold: XXH3 of all words, with that one
  * taken as 0. Needs n >= 32. */

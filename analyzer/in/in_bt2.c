@@ -3,8 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_bt2.h"
 
-#include "analyzer/base/err.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -56,8 +54,7 @@ static const bt_field *borrow(const bt_event *event, const char *name,
 
 /* Version 1 of the format: the chunk is a sequence of words. babeltrace2 makes
  * an object of each. */
-static size_t take_words(const bt_field *array, uint64_t *to,
-			 struct unpack_found *found)
+static size_t take_words(const bt_field *array, char *to)
 {
 	const uint64_t n = array ? bt_field_array_get_length(array) : 0;
 
@@ -67,48 +64,32 @@ static size_t take_words(const bt_field *array, uint64_t *to,
 		const bt_field *const word =
 			bt_field_array_borrow_element_field_by_index_const(
 				array, i);
+		uint64_t value;
 
 		if (!bt_field_class_type_is(bt_field_get_class_type(word),
 					BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER))
 			return 0;
-		to[i] = bt_field_integer_unsigned_get_value(word);
+		value = bt_field_integer_unsigned_get_value(word);
+		memcpy(to + i * sizeof(value), &value, sizeof(value));
 	}
-	unpack_count(found, 0, n * 8);
-	return n;
+	return n * sizeof(uint64_t);
 }
 
-size_t in_bt2_chunk(const bt_event *event, uint64_t *words,
-		    struct unpack_found *found)
+size_t in_bt2_chunk(const bt_event *event, char *to)
 {
 	const bt_field *const data = borrow(event, "data",
 					    BT_FIELD_CLASS_TYPE_STRING);
-	struct packed_head head;
-	int n;
+	const size_t n = data ? bt_field_string_get_length(data) :
+		take_words(borrow(event, "words", BT_FIELD_CLASS_TYPE_ARRAY),
+			   to);
 
-	if (!data)
-		return take_words(borrow(event, "words",
-					 BT_FIELD_CLASS_TYPE_ARRAY), words,
-				  found);
-	n = unpack_chunk(words, bt_field_string_get_value(data),
-			 bt_field_string_get_length(data), &head);
-	if (n < 0) {
-		err_clear();
-		return 0;
+	if (n == 0 || n > IN_CHUNK_BYTES) {
+		*to = '\0';
+		return 1;
 	}
-	unpack_count(found, (int)head.packing, packed_size(&head));
-	return (size_t)n;
-}
-
-/* Put the chunk of an event weft:chunk into the ring. */
-static void take_chunk(struct reader *r, const bt_event *event)
-{
-	const size_t n = in_bt2_chunk(event, in_ring_room(r->ring),
-				      &r->ring->found);
-
-	if (n > 0)
-		in_ring_put(r->ring, n);
-	else
-		r->ring->refused++;
+	if (data)
+		memcpy(to, bt_field_string_get_value(data), n);
+	return n;
 }
 
 /* Take the event if it is weft:chunk. */
@@ -126,7 +107,8 @@ static void take_event(struct reader *r, const bt_message *message)
 		r->is_chunk = name && strcmp(name, "weft:chunk") == 0;
 	}
 	if (r->is_chunk)
-		take_chunk(r, event);
+		in_ring_put(r->ring, in_bt2_chunk(event,
+						  in_ring_room(r->ring)));
 }
 
 /* Count events that LTTng discarded. A message that does not say how many

@@ -12,11 +12,10 @@
  * failed and text. */
 void in_bt2_run(struct in_ring *, const struct in_source *, size_t count);
 
-/* Write the words of an event weft:chunk, of any version of the format, to
- * where CHUNK_MAX_WORDS fit, and return how many; 0 if it has none. They are
- * not checked otherwise. found: they are counted there. */
-size_t in_bt2_chunk(const bt_event *, uint64_t *words,
-		    struct unpack_found *found);
+/* Copy the chunk of an event weft:chunk, of any version of the format, to where
+ * IN_CHUNK_BYTES fit, and return how many bytes it has: for held_open, which
+ * also refuses the one byte that stands for an event without a chunk. */
+size_t in_bt2_chunk(const bt_event *, char *to);
 
 /* The library's name and version: "babeltrace2 2.0.4", cut to room bytes. */
 void in_bt2_version(char *text, size_t room);

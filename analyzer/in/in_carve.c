@@ -1,14 +1,14 @@
 /* in_carve.c - searches files for chunks, window by window. Knows how they
- * begin and asks unpack_chunk and decode_chunk about the rest; must not know
- * CTF, but for how a packet begins, because the files that it is for are those
- * whose CTF is damaged.
+ * begin and asks held_open about the rest; must not know CTF, but for how a
+ * packet begins, because the files that it is for are those whose CTF is
+ * damaged.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_carve.h"
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
-#include "analyzer/chunk/decode.h"
+#include "analyzer/chunk/held.h"
 #include "analyzer/in/in_find.h"
 
 #include <errno.h>
@@ -24,11 +24,6 @@ enum {
 	WINDOW = (1 << 20) + CHUNK_BYTES, /* of a file, searched at a time */
 	MAGIC_BYTES = 8,           /* the longer of the two */
 };
-
-static bool is_packed(const unsigned char *p)
-{
-	return memcmp(p, PACKED_MAGIC, sizeof(PACKED_MAGIC) - 1) == 0;
-}
 
 struct in_key in_key_of(const struct chunk *chunk)
 {
@@ -71,54 +66,21 @@ static void add_broken(struct in_carve *c, const struct in_place *place)
 		c->broken[c->broken_count++] = *place;
 }
 
-/* Version 1 of the format: the chunk as it is. The words are copied because p
- * may have any alignment. */
-static struct in_place open_words(struct in_carve *c, const unsigned char *p,
-				  size_t room)
-{
-	struct packed_head head = { .words = 0 };
-	struct chunk_header h;
-	uint64_t n = 0;
-
-	if (room >= sizeof(h)) {
-		memcpy(&h, p, sizeof(h));
-		n = h.total_words;
-		head = (struct packed_head){ .words = (uint32_t)n,
-			.flags = h.flags, .recording = h.recording,
-			.process = h.process, .thread = h.thread,
-			.level = h.level, .number = h.number };
-	}
-	if (n < CHUNK_HEADER_WORDS || n > CHUNK_MAX_WORDS || n * 8 > room)
-		return place_of(&head, 0);
-	memcpy(c->words, p, n * 8);
-	return place_of(&head, (uint32_t)n * 8);
-}
-
-/* A packed chunk. */
-static struct in_place open_packed(struct in_carve *c, const unsigned char *p,
-				   size_t room)
+/* Open what begins with a magic at p, room bytes from the end; NULL, and
+ * place->whole is false, if it is refused. The caller drops the chunk. */
+static const struct chunk *open_chunk(const unsigned char *p, size_t room,
+				      struct in_place *place)
 {
 	struct packed_head head;
-	const int n = unpack_chunk(c->words, (const char *)p, room, &head);
+	uint32_t bytes;
+	const struct chunk *const chunk = held_open(p, room, &head, &bytes);
 
-	return place_of(&head, n < 0 ? 0 : packed_size(&head));
-}
-
-/* Make c->words of what begins with a magic at p, room bytes from the end, and
- * a view of them. What is refused has what its head says, which may be
- * nonsense. */
-static struct in_place open_chunk(struct in_carve *c, const unsigned char *p,
-				  size_t room, struct chunk *view)
-{
-	struct in_place place = is_packed(p) ? open_packed(c, p, room) :
-				open_words(c, p, room);
-
-	place.whole = place.bytes > 0 &&
-		      decode_chunk(view, c->words, place.words) == 0;
-	if (place.whole)
-		place.tick_end = view->header.tick_end;
+	*place = place_of(&head, bytes);
+	place->whole = chunk != NULL;
+	if (chunk)
+		place->tick_end = chunk->header.tick_end;
 	err_clear();
-	return place;
+	return chunk;
 }
 
 /* A packet ends with what its room in memory held before: old events, the last
@@ -141,13 +103,13 @@ static bool is_left_over(const struct in_carve *c, const unsigned char *p,
 static size_t take(struct in_carve *c, const unsigned char *p, size_t room,
 		   uint64_t offset)
 {
-	struct chunk view;
-	struct in_place place = open_chunk(c, p, room, &view);
+	struct in_place place;
 
+	held_drop(open_chunk(p, room, &place));
 	place.offset = offset;
 	place.file = (uint32_t)c->file_count - 1;
 	if (place.whole)
-		unpack_count(&c->found, is_packed(p) ? p[PACKED_WAY] : 0,
+		unpack_count(&c->found, held_is_packed(p) ? p[PACKED_WAY] : 0,
 			     place.bytes);
 	/* Nothing is known of one whose head cannot be read. */
 	if (place.words == 0 && place.key.recording == 0) {
@@ -166,7 +128,7 @@ static const unsigned char *find_magic(const unsigned char *p, size_t n)
 
 	while ((p = memmem(p, (size_t)(end - p), "WEFT", 4)))
 		if ((size_t)(end - p) >= MAGIC_BYTES &&
-		    (is_packed(p) || memcmp(p, "WEFTCHNK", 8) == 0))
+		    (held_is_packed(p) || memcmp(p, "WEFTCHNK", 8) == 0))
 			return p;
 		else
 			p++;
@@ -292,16 +254,17 @@ void in_carve_sort(struct in_carve *c)
 
 /* Opens the file each time, so that a trace of many files needs one
  * descriptor. */
-int in_carve_load(struct in_carve *c, size_t i, struct chunk *view)
+const struct chunk *in_carve_load(struct in_carve *c, size_t i)
 {
 	const struct in_place *const place = &c->places[i];
+	struct in_place now;
 	const int fd = open(c->files[place->file], O_RDONLY | O_CLOEXEC);
 	ssize_t got;
 
 	if (fd < 0)
-		return -1;
+		return NULL;
 	got = read_all(fd, c->bytes, place->bytes, place->offset);
 	close(fd);
-	return got == (ssize_t)place->bytes && got >= MAGIC_BYTES &&
-	       open_chunk(c, c->bytes, place->bytes, view).whole ? 0 : -1;
+	return got == (ssize_t)place->bytes ?
+	       open_chunk(c->bytes, place->bytes, &now) : NULL;
 }

@@ -51,8 +51,8 @@ struct in_carve {
 	uint64_t bad, duplicates; /* bad: refused, and not found whole */
 	struct in_place broken[IN_BROKEN]; /* the first bad ones */
 	size_t broken_count;
-	uint64_t words[CHUNK_MAX_WORDS]; /* the chunk that was loaded last, */
-	unsigned char bytes[PACKED_MAX_WORDS * 8]; /* and as it was read */
+	unsigned char bytes[PACKED_MAX_WORDS * 8]; /* of the chunk that was
+	                                            * loaded last */
 };
 
 /* Never NULL. */
@@ -65,7 +65,7 @@ void in_carve_free(struct in_carve *);
 int in_carve_file(struct in_carve *, const char *path);
 void in_carve_sort(struct in_carve *);
 
-/* Read the chunk of place i (in the order of in_carve_sort) again. 0, and *view
- * is valid until the next in_carve_load or in_carve_file; -1 without a cause if
- * the file has changed in the meantime. */
-int in_carve_load(struct in_carve *, size_t i, struct chunk *view);
+/* Read the chunk of place i (in the order of in_carve_sort) again. The caller
+ * drops it (chunk/held.h). NULL without a cause if the file has changed in the
+ * meantime. */
+const struct chunk *in_carve_load(struct in_carve *, size_t i);

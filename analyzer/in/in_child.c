@@ -46,12 +46,12 @@ static void ring_free(struct in_ring *r)
 }
 
 /* If the parent dies, a signal ends the child, so the wait needs no limit. */
-uint64_t *in_ring_room(struct in_ring *r)
+char *in_ring_room(struct in_ring *r)
 {
 	while (!r->has_room && sem_wait(&r->empty) && errno == EINTR)
 		;
 	r->has_room = true;
-	return r->words[r->put % IN_RING_SLOTS];
+	return r->bytes[r->put % IN_RING_SLOTS];
 }
 
 void in_ring_put(struct in_ring *r, size_t n)
@@ -76,12 +76,10 @@ static struct timespec after(int milliseconds)
 	return at;
 }
 
-/* In the parent: wait for a chunk. 1 if one came, which is valid until
- * ring_done gives its slot back; 0 if none came; -1 after the last one. The
- * words are as the child left them, unchecked. sem_trywait comes first: while
- * the child is ahead, no clock is read. */
-static int ring_get(struct in_ring *r, int milliseconds,
-		    const uint64_t **words, size_t *n)
+/* In the parent: wait for a chunk. 1 if one came, whose bytes are copied; 0 if
+ * none came; -1 after the last one. sem_trywait comes first: while the child is
+ * ahead, no clock is read. */
+static int ring_get(struct in_ring *r, int milliseconds, char *to, size_t *n)
 {
 	const uint32_t slot = r->got % IN_RING_SLOTS;
 
@@ -96,16 +94,14 @@ static int ring_get(struct in_ring *r, int milliseconds,
 			return 0;
 	}
 	*n = r->n[slot];
-	*words = r->words[slot];
-	if (*n > CHUNK_MAX_WORDS)
-		*n = CHUNK_MAX_WORDS;
-	return *n ? 1 : -1;
-}
-
-static void ring_done(struct in_ring *r)
-{
+	if (*n > IN_CHUNK_BYTES)
+		*n = IN_CHUNK_BYTES;
+	if (*n == 0)
+		return -1;
+	memcpy(to, r->bytes[slot], *n);
 	r->got++;
 	sem_post(&r->empty);
+	return 1;
 }
 
 /* ---- the process ---- */
@@ -121,7 +117,7 @@ struct in_child {
 	struct in_ring *ring;
 	pid_t pid;           /* 0: reaped */
 	int status;
-	bool has_chunk;      /* the caller uses a slot of the ring */
+	char bytes[IN_CHUNK_BYTES]; /* of the last chunk */
 	char why[512];
 	/* When it was last seen to get on: its progress, its CPU time and the
 	 * clock, ms. */
@@ -277,21 +273,17 @@ static int ended(struct in_child *c)
 	return -1;
 }
 
-int in_child_next(struct in_child *c, const uint64_t **words, size_t *n)
+int in_child_next(struct in_child *c, const char **bytes, size_t *n)
 {
 	bool is_dead = false;
 
-	if (c->has_chunk)
-		ring_done(c->ring);
-	c->has_chunk = false;
+	*bytes = c->bytes;
 	for (;;) {
-		const int got = ring_get(c->ring, is_dead ? 0 : TICK_MS, words,
-					 n);
+		const int got = ring_get(c->ring, is_dead ? 0 : TICK_MS,
+					 c->bytes, n);
 
-		if (got > 0) {
-			c->has_chunk = true;
+		if (got > 0)
 			return 1;
-		}
 		if (got < 0)
 			return ended(c);
 		if (is_dead)

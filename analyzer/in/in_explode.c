@@ -6,6 +6,7 @@
 #include "analyzer/in/in_explode.h"
 
 #include "analyzer/base/vec.h"
+#include "analyzer/chunk/held.h"
 #include "analyzer/in/in_order.h"
 
 #include <assert.h>
@@ -89,8 +90,7 @@ static void heap_fini(struct heap *h)
  * after the last event that was passed on, except what is late. */
 enum { MAX_NODES = 1000 }; /* the tree is not used */
 
-/* The words are a copy, freed when the chunk is replayed. */
-struct waiting_chunk { struct due due; uint64_t *words; size_t n; };
+struct waiting_chunk { struct due due; const struct chunk *chunk; };
 struct waiting_event { struct due due; struct in_event event; };
 
 /* A recording's clock: tick was at real, CLOCK_REALTIME ns. It is taken from
@@ -159,7 +159,7 @@ static uint64_t time_of(struct in_explode *x, uint64_t recording, ticks tick)
 static int wait_for_turn(void *ctx, const struct chunk *chunk)
 {
 	struct in_explode *const x = ctx;
-	struct waiting_chunk w = { .n = chunk->n };
+	struct waiting_chunk w = { .chunk = NULL };
 	const uint64_t recording = chunk->header.recording;
 	uint64_t end;
 
@@ -174,8 +174,7 @@ static int wait_for_turn(void *ctx, const struct chunk *chunk)
 	w.due.ns = chunk->header.level > 0 ? 0 :
 		   time_of(x, recording, chunk->header.tick_begin);
 	w.due.order = x->order_count++;
-	w.words = mem_alloc(chunk->n * sizeof(*w.words));
-	memcpy(w.words, chunk->words, chunk->n * sizeof(*w.words));
+	w.chunk = held_keep(chunk);
 	heap_push(&x->chunks, &w);
 	return 0;
 }
@@ -184,26 +183,18 @@ static int wait_for_turn(void *ctx, const struct chunk *chunk)
 static void replay_first(struct in_explode *x)
 {
 	struct waiting_chunk w;
-	struct chunk view;
 
 	heap_pop(&x->chunks, &w);
-	if (decode_chunk(&view, w.words, w.n) == 0)
-		replay_chunk(x->replay, &view);
-	mem_free(w.words);
+	replay_chunk(x->replay, w.chunk);
+	held_drop(w.chunk);
 }
 
-int in_explode_put(struct in_explode *x, const uint64_t *words, size_t n)
+void in_explode_put(struct in_explode *x, const struct chunk *chunk)
 {
-	struct chunk view;
+	const struct in_key key = in_key_of(chunk);
 
-	if (decode_chunk(&view, words, n))
-		return -1;
-	if (in_order_put(x->order, &view) == IN_ORDER_GAP) {
-		const struct in_key key = in_key_of(&view);
-
+	if (in_order_put(x->order, chunk) == IN_ORDER_GAP)
 		in_order_give_up(x->order, &key);
-	}
-	return 0;
 }
 
 void in_explode_end(struct in_explode *x)
@@ -352,7 +343,7 @@ void in_explode_free(struct in_explode *x)
 		struct waiting_chunk w;
 
 		heap_pop(&x->chunks, &w);
-		mem_free(w.words);
+		held_drop(w.chunk);
 	}
 	in_order_free(x->order);
 	replay_free(x->replay);

@@ -32,11 +32,9 @@ struct in_explode;
 struct in_explode *in_explode_new(uint64_t window);
 void in_explode_free(struct in_explode *);
 
-/* Take the words of a chunk, which are checked and copied. Chunks may come in
- * any order that is roughly that of time; of a stream's, a few may be missing
- * or come late. 0, or -1 with a cause if they are no chunk, which changes
- * nothing. */
-int in_explode_put(struct in_explode *, const uint64_t *words, size_t n);
+/* Take a chunk, which stays the caller's. Chunks may come in any order that is
+ * roughly that of time; of a stream's, a few may be missing or come late. */
+void in_explode_put(struct in_explode *, const struct chunk *);
 /* No chunk follows: in_explode_next gives all that is left. */
 void in_explode_end(struct in_explode *);
 /* The next event: 1; 0 if more chunks must be put first; -1 after the last.

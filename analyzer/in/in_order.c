@@ -6,7 +6,7 @@
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/vec.h"
-#include "analyzer/chunk/decode.h"
+#include "analyzer/chunk/held.h"
 
 #include <assert.h>
 #include <string.h>
@@ -17,20 +17,12 @@ enum {
 	HELD_WORDS_MAX = 32 << 17,  /* of all streams: 32 MiB */
 };
 
-/* A chunk that waits; words is a copy. */
-struct held {
-	uint64_t number;
-	uint64_t *words;
-	uint32_t n;
-	uint64_t length;       /* records and counted calls */
-	bool partial, counts;
-};
-
-/* Invariant: numbers in held rise, and none is less than next. */
-struct stream {
+/* The chunks of one (process, thread, level). Invariant: the numbers of those
+ * that wait rise, and none is less than next. */
+struct in_stream {
 	struct in_key key;     /* without the number */
 	uint64_t next;         /* the number that is due */
-	struct held *held;
+	const struct chunk **held;
 	size_t count, room;
 	bool is_last;          /* the last chunk passed on says that none
 	                        * follows, or that its thread died */
@@ -41,7 +33,7 @@ struct in_order {
 	in_chunk_fn fn;
 	void *ctx;
 	struct map *by_key;    /* index + 1 in streams */
-	struct stream *streams;
+	struct in_stream *streams;
 	size_t count, room;
 	uint64_t held_words, chunks, words, partials;
 	bool has_end;          /* the recorder's last chunk came */
@@ -63,7 +55,7 @@ void in_order_free(struct in_order *o)
 		return;
 	for (size_t i = 0; i < o->count; i++) {
 		for (size_t k = 0; k < o->streams[i].count; k++)
-			mem_free(o->streams[i].held[k].words);
+			held_drop(o->streams[i].held[k]);
 		mem_free(o->streams[i].held);
 	}
 	mem_free(o->streams);
@@ -83,7 +75,7 @@ static uint64_t second_key(const struct in_key *k)
 	return (uint64_t)k->process << 32 | k->thread;
 }
 
-static struct stream *find(const struct in_order *o, const struct in_key *k)
+static struct in_stream *find(const struct in_order *o, const struct in_key *k)
 {
 	const uint32_t i = map_find(o->by_key, first_key(k), second_key(k));
 
@@ -91,21 +83,26 @@ static struct stream *find(const struct in_order *o, const struct in_key *k)
 }
 
 /* The stream of a chunk; valid until another stream is added. */
-static struct stream *find_or_add(struct in_order *o, const struct in_key *k)
+static struct in_stream *find_or_add(struct in_order *o, const struct in_key *k)
 {
 	uint32_t *const i = map_put(o->by_key, first_key(k), second_key(k));
 
 	if (*i)
 		return &o->streams[*i - 1];
 	vec_need(&o->streams, &o->room, o->count + 1);
-	o->streams[o->count] = (struct stream){ .key = *k };
+	o->streams[o->count] = (struct in_stream){ .key = *k };
 	*i = (uint32_t)++o->count;
 	return &o->streams[o->count - 1];
 }
 
+static bool is_partial(const struct chunk *chunk)
+{
+	return (chunk->header.flags & CHUNK_PARTIAL) != 0;
+}
+
 /* Pass a chunk on, and note what it says about the end of its stream. Numbers
  * that are skipped here are given up for good. */
-static enum in_order_result give(struct in_order *o, struct stream *s,
+static enum in_order_result give(struct in_order *o, struct in_stream *s,
 				 const struct chunk *chunk)
 {
 	assert(chunk->header.number >= s->next);
@@ -122,27 +119,25 @@ static enum in_order_result give(struct in_order *o, struct stream *s,
 }
 
 /* Pass on the first chunk that waits. */
-static enum in_order_result give_first(struct in_order *o, struct stream *s)
+static enum in_order_result give_first(struct in_order *o, struct in_stream *s)
 {
-	struct held first = s->held[0];
-	struct chunk view;
-	enum in_order_result r = IN_ORDER_TAKEN;
+	const struct chunk *const first = s->held[0];
+	enum in_order_result r;
 
 	s->count--;
 	memmove(s->held, s->held + 1, s->count * sizeof(*s->held));
-	o->held_words -= first.n;
-	/* It was valid when it was copied. */
-	if (decode_chunk(&view, first.words, first.n) == 0)
-		r = give(o, s, &view);
-	mem_free(first.words);
+	o->held_words -= first->n;
+	r = give(o, s, first);
+	held_drop(first);
 	return r;
 }
 
 /* Pass on what is due; PARTIAL chunks wait for the complete ones, which have
  * the same number. */
-static enum in_order_result give_due(struct in_order *o, struct stream *s)
+static enum in_order_result give_due(struct in_order *o, struct in_stream *s)
 {
-	while (s->count && s->held[0].number == s->next && !s->held[0].partial)
+	while (s->count && s->held[0]->header.number == s->next &&
+	       !is_partial(s->held[0]))
 		if (give_first(o, s) == IN_ORDER_STOP)
 			return IN_ORDER_STOP;
 	return IN_ORDER_TAKEN;
@@ -163,70 +158,59 @@ static uint64_t length_of(const struct chunk *chunk)
 
 /* Is a chunk better than the one that waits? The complete one is, and of others
  * the longest. */
-static bool is_better(const struct held *h, const struct chunk *chunk)
+static bool is_better(const struct chunk *held, const struct chunk *chunk)
 {
-	const bool partial = (chunk->header.flags & CHUNK_PARTIAL) != 0;
-	const uint64_t length = length_of(chunk);
+	const uint64_t was = length_of(held), length = length_of(chunk);
 
-	if (h->partial != partial)
-		return h->partial;
-	return length > h->length || (length == h->length && chunk->n > h->n);
+	if (is_partial(held) != is_partial(chunk))
+		return is_partial(held);
+	return length > was || (length == was && chunk->n > held->n);
 }
 
 /* The index at which a number is or belongs among the chunks that wait. */
-static size_t place(const struct stream *s, uint64_t number)
+static size_t place(const struct in_stream *s, uint64_t number)
 {
 	size_t i = s->count;
 
-	while (i > 0 && s->held[i - 1].number >= number)
+	while (i > 0 && s->held[i - 1]->header.number >= number)
 		i--;
 	return i;
 }
 
-/* Keep a copy of a chunk until it is its turn, unless one as good waits. */
-static enum in_order_result hold(struct in_order *o, struct stream *s,
+/* Keep a chunk until it is its turn, unless one as good waits. */
+static enum in_order_result hold(struct in_order *o, struct in_stream *s,
 				 const struct chunk *chunk)
 {
-	const bool partial = (chunk->header.flags & CHUNK_PARTIAL) != 0;
 	const size_t i = place(s, chunk->header.number);
-	const bool is_there = i < s->count &&
-			     s->held[i].number == chunk->header.number;
-	enum in_order_result r = IN_ORDER_TAKEN;
+	const bool is_there = i < s->count && s->held[i]->header.number ==
+					      chunk->header.number;
 
 	if (is_there) {
-		r = IN_ORDER_DUPLICATE;
-		if (!is_better(&s->held[i], chunk))
-			return r;
-		o->held_words -= s->held[i].n;
-		mem_free(s->held[i].words);
+		if (!is_better(s->held[i], chunk))
+			return IN_ORDER_DUPLICATE;
+		o->held_words -= s->held[i]->n;
+		held_drop(s->held[i]);
 	} else {
 		vec_need(&s->held, &s->room, s->count + 1);
 		memmove(s->held + i + 1, s->held + i,
 			(s->count - i) * sizeof(*s->held));
 		s->count++;
 	}
-	s->held[i] = (struct held){ .number = chunk->header.number,
-				    .words = mem_alloc(chunk->n * 8),
-				    .n = (uint32_t)chunk->n,
-				    .length = length_of(chunk),
-				    .counts = chunk->nodes > 0,
-				    .partial = partial };
-	memcpy(s->held[i].words, chunk->words, chunk->n * 8);
+	s->held[i] = held_keep(chunk);
 	o->held_words += chunk->n;
-	return r;
+	return is_there ? IN_ORDER_DUPLICATE : IN_ORDER_TAKEN;
 }
 
 enum in_order_result in_order_put(struct in_order *o,
 				  const struct chunk *chunk)
 {
 	const struct in_key key = in_key_of(chunk);
-	struct stream *const s = find_or_add(o, &key);
+	struct in_stream *const s = find_or_add(o, &key);
 	enum in_order_result r;
 
 	if (key.number < s->next)
 		return IN_ORDER_DUPLICATE;
-	if (key.number == s->next && !s->count &&
-	    !(chunk->header.flags & CHUNK_PARTIAL))
+	if (key.number == s->next && !s->count && !is_partial(chunk))
 		return give(o, s, chunk);
 	r = hold(o, s, chunk);
 	if (give_due(o, s) == IN_ORDER_STOP)
@@ -239,7 +223,7 @@ enum in_order_result in_order_put(struct in_order *o,
 }
 
 /* Skip the missing numbers before the first chunk that waits. */
-static enum in_order_result give_up(struct in_order *o, struct stream *s)
+static enum in_order_result give_up(struct in_order *o, struct in_stream *s)
 {
 	if (s->count && give_first(o, s) == IN_ORDER_STOP)
 		return IN_ORDER_STOP;
@@ -249,7 +233,7 @@ static enum in_order_result give_up(struct in_order *o, struct stream *s)
 enum in_order_result in_order_give_up(struct in_order *o,
 				      const struct in_key *of)
 {
-	struct stream *const s = find(o, of);
+	struct in_stream *const s = find(o, of);
 
 	return s ? give_up(o, s) : IN_ORDER_TAKEN;
 }
@@ -267,24 +251,26 @@ enum in_order_result in_order_finish(struct in_order *o)
 bool in_order_has(const struct in_order *o, const struct in_key *key,
 		  uint32_t words, bool partial)
 {
-	const struct stream *const s = find(o, key);
+	const struct in_stream *const s = find(o, key);
+	const struct chunk *held;
 	size_t i;
 
 	if (!s || key->number < s->next)
 		return s != NULL;
 	i = place(s, key->number);
-	if (i >= s->count || s->held[i].number != key->number)
+	held = i < s->count ? s->held[i] : NULL;
+	if (!held || held->header.number != key->number)
 		return false;
 	/* The words of a chunk that counts calls do not say how far it goes. */
-	return s->held[i].counts || s->held[i].n == words ?
-	       !s->held[i].partial || (partial && !s->held[i].counts) :
-	       s->held[i].n > words;
+	return held->nodes > 0 || held->n == words ?
+	       !is_partial(held) || (partial && held->nodes == 0) :
+	       held->n > words;
 }
 
 bool in_order_is_ragged(const struct in_order *o)
 {
 	for (size_t i = 0; i < o->count; i++) {
-		const struct stream *const s = &o->streams[i];
+		const struct in_stream *const s = &o->streams[i];
 
 		/* Streams of signal handlers end anywhere. */
 		if (s->count > 0 ||

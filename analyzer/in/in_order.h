@@ -22,9 +22,9 @@ struct in_order;
 struct in_order *in_order_new(in_chunk_fn fn, void *ctx);
 void in_order_free(struct in_order *);
 
-/* Put a chunk, which is borrowed, and copied if it has to wait. A copy that is
- * longer than one that waits, or as long and no longer PARTIAL, takes its
- * place. */
+/* Put a chunk, which stays the caller's, and is held, too, if it has to wait. A
+ * copy that is longer than one that waits, or as long and no longer PARTIAL,
+ * takes its place. */
 enum in_order_result in_order_put(struct in_order *, const struct chunk *);
 /* A chunk is missing for good: pass on what waits in the stream of that chunk,
  * up to the next missing number. Does nothing for a stream that is not known.

@@ -9,7 +9,7 @@
 #include "analyzer/base/map.h"
 #include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
-#include "analyzer/chunk/decode.h"
+#include "analyzer/chunk/held.h"
 #include "analyzer/in/in_bt2.h"
 #include "analyzer/in/in_carve.h"
 #include "analyzer/in/in_check.h"
@@ -37,7 +37,7 @@ struct reading {
 	uint64_t carved;             /* chunks the carver gave */
 	struct map *ahead;           /* chunks of good folders that came from
 	                              * the carver before babeltrace2 */
-	uint64_t refused;            /* by decode_chunk, from babeltrace2 */
+	uint64_t refused;            /* by held_open, from babeltrace2 */
 	struct in_summary *summary;
 };
 
@@ -128,16 +128,19 @@ static enum in_order_result give_carved(struct reading *r, uint64_t up_to)
 	for (; r->cursor < r->carve->count; r->cursor++) {
 		const struct in_place *const p =
 			&r->carve->places[r->cursor];
-		struct chunk view;
+		const struct chunk *chunk;
 		enum in_order_result got;
 
 		if (p->tick_end > up_to)
 			break;
 		r->summary->bytes_done += p->bytes;
-		if (in_order_has(r->order, &p->key, p->words, p->partial) ||
-		    in_carve_load(r->carve, r->cursor, &view))
+		if (in_order_has(r->order, &p->key, p->words, p->partial))
 			continue;
-		got = in_order_put(r->order, &view);
+		chunk = in_carve_load(r->carve, r->cursor);
+		if (!chunk)
+			continue;
+		got = in_order_put(r->order, chunk);
+		held_drop(chunk);
 		r->carved++;
 		if (r->has_carved_good)
 			put_ahead(r, &p->key);
@@ -167,41 +170,46 @@ static void carve_good(struct reading *r)
 
 /* Take a chunk from babeltrace2, after carved ones that were closed before it.
  * If it leaves a gap, the carver has one chance to fill it. */
-static enum in_order_result take_words(struct reading *r, const uint64_t *words,
-				       size_t n)
+static enum in_order_result take_chunk(struct reading *r,
+				       const struct chunk *chunk)
 {
-	struct chunk view;
+	const struct in_key key = in_key_of(chunk);
+	const uint64_t end = chunk->header.tick_end;
 	enum in_order_result got;
-	struct in_key key;
 
-	if (decode_chunk(&view, words, n)) {
-		err_clear();
-		r->refused++;
-		return IN_ORDER_TAKEN;
-	}
-	if (give_carved(r, view.header.tick_end) == IN_ORDER_STOP)
+	if (give_carved(r, end) == IN_ORDER_STOP)
 		return IN_ORDER_STOP;
-	key = in_key_of(&view);
 	remove_ahead(r, &key);
-	got = in_order_put(r->order, &view);
+	got = in_order_put(r->order, chunk);
 	if (got == IN_ORDER_DUPLICATE)
 		r->summary->duplicates++;
 	if (got == IN_ORDER_GAP) {
 		carve_good(r);
-		if (give_carved(r, view.header.tick_end) == IN_ORDER_STOP)
+		if (give_carved(r, end) == IN_ORDER_STOP)
 			return IN_ORDER_STOP;
 		got = in_order_give_up(r->order, &key);
 	}
 	return got;
 }
 
-static uint64_t bytes_of(struct unpack_found found)
+static enum in_order_result take_bytes(struct reading *r, const char *bytes,
+				       size_t n)
 {
-	uint64_t sum = 0;
+	struct packed_head head;
+	uint32_t size;
+	const struct chunk *const chunk = held_open(bytes, n, &head, &size);
+	enum in_order_result got;
 
-	for (int i = 0; i < UNPACK_WAYS; i++)
-		sum += found.bytes[i];
-	return sum;
+	if (!chunk) {
+		err_clear();
+		r->refused++;
+		return IN_ORDER_TAKEN;
+	}
+	unpack_count(&r->summary->found, (int)head.packing, size);
+	r->summary->bytes_done += size;
+	got = take_chunk(r, chunk);
+	held_drop(chunk);
+	return got;
 }
 
 /* Take all chunks of the child. If it failed or gave what is no chunk, the
@@ -209,20 +217,13 @@ static uint64_t bytes_of(struct unpack_found found)
 static enum in_order_result read_child(struct reading *r, struct in_child *c)
 {
 	const struct in_ring *const ring = in_child_ring(c);
-	const uint64_t *words;
-	uint64_t bytes = 0;
+	const char *bytes;
 	size_t n;
 	int got;
 
-	while ((got = in_child_next(c, &words, &n)) > 0) {
-		r->summary->bytes_done -= bytes;
-		bytes = bytes_of(ring->found);
-		r->summary->bytes_done += bytes;
-		if (take_words(r, words, n) == IN_ORDER_STOP)
+	while ((got = in_child_next(c, &bytes, &n)) > 0)
+		if (take_bytes(r, bytes, n) == IN_ORDER_STOP)
 			return IN_ORDER_STOP;
-	}
-	r->refused += ring->refused;
-	r->summary->found = ring->found;
 	if (got < 0)
 		say(r, "%s", in_child_why(c));
 	if (ring->discarded)

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/chunk/held.h"
 #include "analyzer/in/in_bt2.h"
 #include "analyzer/in/in_explode.h"
 #include "analyzer/in/plugin_events.h"
@@ -36,8 +37,7 @@ struct iterator {
 	uint64_t window;
 	struct in_explode *explode;
 	struct plugin_events *events;
-	uint64_t words[CHUNK_MAX_WORDS];
-	struct unpack_found found; /* nobody asks */
+	char bytes[IN_CHUNK_BYTES];
 	const bt_message *spare[PLUGIN_EVENTS_MOST]; /* made without room */
 	size_t spares;
 	bool has_ended;
@@ -200,29 +200,30 @@ static void iterator_finalize(bt_self_message_iterator *self)
 	iterator_free(bt_self_message_iterator_get_data(self));
 }
 
-/* Copy the words of an event to where CHUNK_MAX_WORDS fit, and return how many;
- * 0 if it is no weft:chunk. */
-static uint64_t get_words(const bt_event *event, uint64_t *words,
-			  struct unpack_found *found)
+/* Events that are no chunk are left out; weft info counts them. */
+static void take_event(struct iterator *it, const bt_event *event)
 {
 	const char *const name = bt_event_class_get_name(
 		bt_event_borrow_class_const(event));
+	const struct chunk *chunk;
+	struct packed_head head;
+	uint32_t size;
 
-	return name && strcmp(name, "weft:chunk") == 0 ?
-	       in_bt2_chunk(event, words, found) : 0;
+	if (!name || strcmp(name, "weft:chunk") != 0)
+		return;
+	chunk = held_open(it->bytes, in_bt2_chunk(event, it->bytes), &head,
+			  &size);
+	if (chunk)
+		in_explode_put(it->explode, chunk);
+	held_drop(chunk);
+	err_clear();
 }
 
 /* Take a message from upstream, and give its reference back. */
 static void take(struct iterator *it, const bt_message *message)
 {
-	uint64_t n = 0;
-
 	if (bt_message_get_type(message) == BT_MESSAGE_TYPE_EVENT)
-		n = get_words(bt_message_event_borrow_event_const(message),
-			      it->words, &it->found);
-	/* Events that are no chunk are left out; weft info counts them. */
-	if (n && in_explode_put(it->explode, it->words, n))
-		err_clear();
+		take_event(it, bt_message_event_borrow_event_const(message));
 	bt_message_put_ref(message);
 }
 

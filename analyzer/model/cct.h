@@ -16,8 +16,9 @@ typedef uint32_t node_id; /* index into a tree's nodes; 0 is none */
  *     belong to the same coroutine (a child with CCT_BODY begins another
  *     coroutine and does not count) */
 struct cct_node {
-	node_id parent, child, sibling; /* first child, next sibling */
+	node_id parent;
 	func_id func;                   /* 0 for a root */
+	node_id child, sibling;         /* first child, next sibling */
 	uint32_t flags;                 /* enum cct_flag */
 	uint32_t thread;                /* a root's thread: index in the
 	                                 * session's threads */

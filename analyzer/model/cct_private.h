@@ -59,8 +59,11 @@ static inline node_id cct_find(const struct cct *t, node_id parent,
 		const node_id id = t->slots[i & t->slot_mask];
 		const struct cct_node *const n = &t->nodes[id];
 
-		if (id == 0 || (n->parent == parent && n->func == func &&
-				(n->flags & CCT_KEY) == flags))
+		/* One comparison of 64 bits. */
+		if (((n->parent ^ parent) | (n->func ^ func)) == 0 &&
+		    (n->flags & CCT_KEY) == flags)
 			return id;
+		if (id == 0)
+			return 0;
 	}
 }

@@ -22,6 +22,9 @@ struct func_table {
 	size_t module_chain_room;
 	struct map *by_hash, *module_by_hash;
 	struct map *hinted;      /* how often, by function and hint */
+	/* Native functions that were asked for lately: dictionaries of chunks
+	 * name the same ones again and again. */
+	struct { uint64_t offset; elf_id module; func_id id; } recent[1024];
 };
 
 struct func_table *func_table_new(void)
@@ -193,10 +196,18 @@ static struct func blank(enum func_kind kind)
 func_id func_native(struct func_table *t, elf_id module, uint64_t offset)
 {
 	struct func f = blank(FUNC_NATIVE);
+	const size_t at = (offset >> 2 ^ offset >> 12 ^ module) %
+			  (sizeof(t->recent) / sizeof(t->recent[0]));
 
-	f.module = module;
-	f.offset = offset;
-	return find_or_add(t, &f, 0);
+	if (t->recent[at].id == 0 || t->recent[at].offset != offset ||
+	    t->recent[at].module != module) {
+		f.module = module;
+		f.offset = offset;
+		t->recent[at].id = find_or_add(t, &f, 0);
+		t->recent[at].offset = offset;
+		t->recent[at].module = module;
+	}
+	return t->recent[at].id;
 }
 
 func_id func_code(struct func_table *t, uint64_t address)

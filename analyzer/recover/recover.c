@@ -7,7 +7,7 @@
 #include "analyzer/base/map.h"
 #include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
-#include "analyzer/chunk/decode.h"
+#include "analyzer/chunk/held.h"
 #include "analyzer/in/in_carve.h"
 #include "analyzer/in/in_find.h"
 #include "analyzer/recover/left_pool.h"
@@ -242,13 +242,14 @@ static int take_pool(void *ctx, const struct chunk *chunk)
 
 static int write_files(struct recovery *r)
 {
-	struct chunk view;
-
 	in_carve_sort(r->carve);
 	for (size_t i = 0; i < r->carve->count; i++) {
-		if (in_carve_load(r->carve, i, &view) != 0)
+		const struct chunk *const chunk = in_carve_load(r->carve, i);
+
+		if (!chunk)
 			continue;
-		note_chunk(r, &view, false);
+		note_chunk(r, chunk, false);
+		held_drop(chunk);
 		r->in_files++;
 		if (write_bytes(r, r->carve->bytes,
 				r->carve->places[i].bytes) != 0)

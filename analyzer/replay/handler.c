@@ -85,7 +85,7 @@ static void add_place(struct waiting *w, size_t *room, struct place place)
  * others where their INTERRUPTs say. */
 static void find_places(struct below *b, struct waiting *w)
 {
-	const struct chunk *const chunk = &w->chunk;
+	const struct chunk *const chunk = w->chunk;
 	ticks at = chunk->header.tick_begin;
 	size_t room = 0;
 
@@ -121,8 +121,8 @@ size_t replay_handler_find(struct replay *r, struct stream *st,
 	const uint64_t number = chunk->header.number;
 
 	for (struct waiting *w = upper ? upper->first : NULL;
-	     w && w->chunk.header.interrupted_chunk <= number; w = w->next)
-		if (w->chunk.header.interrupted_chunk == number)
+	     w && w->chunk->header.interrupted_chunk <= number; w = w->next)
+		if (w->chunk->header.interrupted_chunk == number)
 			find_places(&b, w);
 	return b.i;
 }

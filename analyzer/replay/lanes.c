@@ -8,6 +8,7 @@
  * numbers whatever the workers do.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/lanes.h"
+#include "analyzer/chunk/held.h"
 #include "analyzer/model/session_join.h"
 #include "analyzer/replay/replay_private.h"
 
@@ -23,7 +24,7 @@ struct lane {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t came, went;
-	struct waiting *queue[QUEUE];
+	const struct chunk *queue[QUEUE];
 	uint64_t put, taken;
 	bool is_ended;             /* no chunk follows */
 	bool has_thread;           /* the caller's, and so are the next */
@@ -48,21 +49,20 @@ struct lanes {
 
 /* ---- a worker ----------------------------------------------------------- */
 
-/* The next chunk's copy, which becomes the worker's; NULL: there is none
- * left. */
-static struct waiting *take(struct lane *l)
+/* The next chunk, which the worker drops; NULL: there is none left. */
+static const struct chunk *take(struct lane *l)
 {
-	struct waiting *w = NULL;
+	const struct chunk *chunk = NULL;
 
 	pthread_mutex_lock(&l->lock);
 	while (l->put == l->taken && !l->is_ended)
 		pthread_cond_wait(&l->came, &l->lock);
 	if (l->put > l->taken) {
-		w = l->queue[l->taken++ % QUEUE];
+		chunk = l->queue[l->taken++ % QUEUE];
 		pthread_cond_signal(&l->went);
 	}
 	pthread_mutex_unlock(&l->lock);
-	return w;
+	return chunk;
 }
 
 /* Tell how many nodes there are now. */
@@ -77,10 +77,11 @@ static void count_nodes(struct lane *l)
 static void *work(void *lane)
 {
 	struct lane *const l = lane;
-	struct waiting *w;
+	const struct chunk *chunk;
 
-	while ((w = take(l))) {
-		replay_take(l->replay, w);
+	while ((chunk = take(l))) {
+		replay_chunk(l->replay, chunk);
+		held_drop(chunk);
 		count_nodes(l);
 	}
 	replay_finish(l->replay);
@@ -90,12 +91,12 @@ static void *work(void *lane)
 
 /* ---- from outside ------------------------------------------------------- */
 
-static void put(struct lane *l, struct waiting *w)
+static void put(struct lane *l, const struct chunk *chunk)
 {
 	pthread_mutex_lock(&l->lock);
 	while (l->put - l->taken == QUEUE)
 		pthread_cond_wait(&l->went, &l->lock);
-	l->queue[l->put++ % QUEUE] = w;
+	l->queue[l->put++ % QUEUE] = held_keep(chunk);
 	pthread_cond_signal(&l->came);
 	pthread_mutex_unlock(&l->lock);
 }
@@ -103,16 +104,16 @@ static void put(struct lane *l, struct waiting *w)
 /* The only worker needs no thread. Where the system refuses one, the work is
  * done at once, too. A thread begins with its first chunk: by then the process
  * that reads the trace has been forked. */
-static void give(struct lane *l, struct waiting *w)
+static void give(struct lane *l, const struct chunk *chunk)
 {
 	if (l->given == 0 && l->all->count > 1)
 		l->has_thread = pthread_create(&l->thread, NULL, work, l) == 0;
-	l->given += w->chunk.n;
+	l->given += chunk->n;
 	if (l->has_thread) {
-		put(l, w);
+		put(l, chunk);
 		return;
 	}
-	replay_take(l->replay, w);
+	replay_chunk(l->replay, chunk);
 	count_nodes(l);
 }
 
@@ -207,7 +208,7 @@ int lanes_chunk(struct lanes *all, const struct chunk *chunk)
 	}
 	thread = replay_identities_thread(all->front, &chunk->header);
 	replay_identities_items(all->front, thread, chunk);
-	give(lane_of(all, thread), replay_waiting_new(chunk));
+	give(lane_of(all, thread), chunk);
 	return lanes_are_full(all) ? -1 : 0;
 }
 

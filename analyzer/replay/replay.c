@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay.h"
 #include "analyzer/base/order.h"
+#include "analyzer/chunk/held.h"
 #include "analyzer/replay/replay_private.h"
 
 #include <string.h>
@@ -38,6 +39,7 @@ struct replay *replay_new(struct session *s, const struct replay_sink *sink,
 
 static void free_waiting(struct waiting *w)
 {
+	held_drop(w->chunk);
 	mem_free_all(w->place, w);
 }
 
@@ -303,43 +305,21 @@ static struct waiting *take_waiting(struct replay *r, struct stream *st)
 	if (!st->first)
 		st->last = NULL;
 	st->waiting--;
-	r->held_words -= w->chunk.n;
-	return w;
-}
-
-struct waiting *replay_waiting_new(const struct chunk *chunk)
-{
-	struct waiting *const w = mem_grow(NULL, 1,
-					   sizeof(*w) + chunk->n * 8);
-	const uint64_t *const old = chunk->words;
-
-	memcpy(w->words, old, chunk->n * 8);
-	w->next = NULL;
-	w->place = NULL;
-	w->places = 0;
-	w->chunk = *chunk;
-	w->chunk.words = w->words;
-	w->chunk.records = w->words + (chunk->records - old);
-	w->chunk.items = w->words + (chunk->items - old);
-	w->chunk.dict = w->words + (chunk->dict - old);
-	if (chunk->stack)
-		w->chunk.stack = w->words + (chunk->stack - old);
-	if (chunk->bodies)
-		w->chunk.bodies = w->words + (chunk->bodies - old);
-	if (chunk->samples)
-		w->chunk.samples = w->words + (chunk->samples - old);
-	if (chunk->counted)
-		w->chunk.counted = w->words + (chunk->counted - old);
+	r->held_words -= w->chunk->n;
 	return w;
 }
 
 /* Put a chunk at the end of its stream's queue. */
-static void add_waiting(struct replay *r, struct stream *st, struct waiting *w)
+static void add_waiting(struct replay *r, struct stream *st,
+			const struct chunk *chunk)
 {
+	struct waiting *const w = mem_alloc(sizeof(*w));
+
+	w->chunk = held_keep(chunk);
 	*(st->last ? &st->last->next : &st->first) = w;
 	st->last = w;
 	st->waiting++;
-	r->held_words += w->chunk.n;
+	r->held_words += w->chunk->n;
 }
 
 static void run_chunk(struct replay *, struct stream *, const struct chunk *,
@@ -351,10 +331,10 @@ static void run_handlers(struct replay *r, struct stream *upper,
 			uint64_t number)
 {
 	while (upper && upper->first &&
-	       upper->first->chunk.header.interrupted_chunk <= number) {
+	       upper->first->chunk->header.interrupted_chunk <= number) {
 		struct waiting *const w = take_waiting(r, upper);
 
-		run_chunk(r, upper, &w->chunk, w);
+		run_chunk(r, upper, w->chunk, w);
 		free_waiting(w);
 	}
 }
@@ -438,7 +418,7 @@ bool replay_valid(const struct replay *r)
 		    (st->window && !cct_valid(st->window->tree)))
 			return false;
 		for (const struct waiting *w = st->first; w; w = w->next)
-			words += w->chunk.n;
+			words += w->chunk->n;
 	}
 	return words == r->held_words;
 }
@@ -462,27 +442,28 @@ static void run_held(struct replay *r, struct stream *st, size_t keep)
 	while (st->waiting > keep) {
 		struct waiting *const w = take_waiting(r, st);
 
-		run_chunk(r, st, &w->chunk, w);
+		run_chunk(r, st, w->chunk, w);
 		free_waiting(w);
 	}
 }
 
 /* Replay a chunk for which there is no room to wait, or no use. */
-static void run_now(struct replay *r, struct stream *st, struct waiting *w)
+static void run_now(struct replay *r, struct stream *st,
+		    const struct chunk *chunk)
 {
 	run_held(r, st, 0);
-	run_chunk(r, st, &w->chunk, w);
-	free_waiting(w);
+	run_chunk(r, st, chunk, NULL);
 }
 
 /* A chunk of level 0 waits, unless too much waits already. */
-static void take_plain(struct replay *r, struct stream *st, struct waiting *w)
+static void take_plain(struct replay *r, struct stream *st,
+		       const struct chunk *chunk)
 {
-	if (r->held_words + w->chunk.n > HELD_MAX) {
-		run_now(r, st, w);
+	if (r->held_words + chunk->n > HELD_MAX) {
+		run_now(r, st, chunk);
 		return;
 	}
-	add_waiting(r, st, w);
+	add_waiting(r, st, chunk);
 	run_held(r, st, r->is_eager ? 0 :
 		 st->interrupted ? HOLD_INTERRUPTED : HOLD);
 }
@@ -490,48 +471,41 @@ static void take_plain(struct replay *r, struct stream *st, struct waiting *w)
 /* A handler's chunk waits for the one it interrupted, unless that is over. What
  * comes too late, or does not fit, is replayed without a place. */
 static void take_handler(struct replay *r, struct stream *st,
-			 struct waiting *w)
+			 const struct chunk *chunk)
 {
 	struct stream *const lower = get_stream(r, st->thread, st->level - 1);
 
 	lower->interrupted = true;
-	if (w->chunk.header.interrupted_chunk < lower->next ||
-	    r->held_words + w->chunk.n > HELD_MAX)
-		run_now(r, st, w);
+	if (chunk->header.interrupted_chunk < lower->next ||
+	    r->held_words + chunk->n > HELD_MAX)
+		run_now(r, st, chunk);
 	else
-		add_waiting(r, st, w);
+		add_waiting(r, st, chunk);
 }
 
 /* The recorder's own chunks belong to no stream. A number below that of a chunk
  * that has come is a duplicate, even if the first one still waits. */
-void replay_take(struct replay *r, struct waiting *w)
+int replay_chunk(struct replay *r, const struct chunk *chunk)
 {
-	const struct chunk_header *const h = &w->chunk.header;
+	const struct chunk_header *const h = &chunk->header;
 	struct stream *st;
 
 	session_set_clock(r->session, h);
 	if (h->flags & CHUNK_META) {
-		replay_identities_notes(r, &w->chunk);
-		free_waiting(w);
-		return;
+		replay_identities_notes(r, chunk);
+		return 0;
 	}
 	st = get_stream(r, replay_identities_thread(r, h), h->level);
 	if (h->number < st->arrived) {
 		r->session->duplicate_chunks++;
-		free_waiting(w);
-		return;
+		return 0;
 	}
 	st->arrived = h->number + 1;
 	if (h->level > 0)
-		take_handler(r, st, w);
+		take_handler(r, st, chunk);
 	else
-		take_plain(r, st, w);
+		take_plain(r, st, chunk);
 	check(r);
-}
-
-int replay_chunk(struct replay *r, const struct chunk *chunk)
-{
-	replay_take(r, replay_waiting_new(chunk));
 	return 0;
 }
 

@@ -80,15 +80,14 @@ struct place {
 	node_id node;
 };
 
-/* A copied chunk that waits for its turn. The chunk of a handler also has
+/* A chunk that waits for its turn. The chunk of a handler also has
  * places: place[0] is what was open where its header says it interrupted, the
  * others where its INTERRUPTs say so; no places: not known. */
 struct waiting {
 	struct waiting *next;
 	struct place *place;
 	size_t places;
-	struct chunk chunk;
-	uint64_t words[];
+	const struct chunk *chunk;
 };
 
 enum { LEVELS = 3 };
@@ -244,13 +243,6 @@ static inline struct stream *replay_stream(const struct replay *r,
 
 	return id ? r->streams[id - 1] : NULL;
 }
-
-/* ---- replay.c ---- */
-
-/* A copy of a chunk, which waits for its turn. */
-struct waiting *replay_waiting_new(const struct chunk *);
-/* The same as replay_chunk, with a copy, which it frees. */
-void replay_take(struct replay *, struct waiting *);
 
 /* ---- events.c: tells the sink. All but _pair need one. ---- */
 

@@ -225,31 +225,30 @@ add_child(struct stream *st, struct cursor *c, func_id func, uint32_t flags)
 }
 
 /* A call at the base of the topmost segment, which is a coroutine's. */
-static uint32_t __attribute__((noinline))
-outermost(struct replay *r, struct stream *st, struct cursor *c, func_id func)
+static node_id __attribute__((noinline))
+outermost(struct replay *r, struct stream *st, struct cursor *c, func_id func,
+	  bool is_summed)
 {
 	uint32_t flags;
 
 	store(r, st, c);
 	flags = replay_stack_outermost(r, st, func);
 	load(c, st);
-	return flags;
+	return is_summed ? add_child(st, c, func, flags) : c->top[-1].node;
 }
 
 /* The node of a call of func made now. */
 HOT node_id child(struct replay *r, struct stream *st, struct cursor *c,
 		  func_id func, const unsigned what)
 {
-	uint32_t flags = 0;
 	node_id id;
 
 	if (__builtin_expect(c->top == c->base && st->segments > 1, 0))
-		flags = outermost(r, st, c, func);
+		return outermost(r, st, c, func, what & SUMS);
 	if (!(what & SUMS))
 		return c->top[-1].node;
-	id = cct_find(st->tree, c->top[-1].node, func, flags);
-	return __builtin_expect(id != 0, 1) ? id :
-		add_child(st, c, func, flags);
+	id = cct_find(st->tree, c->top[-1].node, func, 0);
+	return __builtin_expect(id != 0, 1) ? id : add_child(st, c, func, 0);
 }
 
 /* A call begins. Its node counts it at once, also if its end is never seen. */

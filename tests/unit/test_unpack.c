@@ -2,6 +2,7 @@
  * was packed by nobody is refused, whatever it claims to hold.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/chunk/held.h"
 #include "analyzer/chunk/unpack.h"
 #include "tests/test.h"
 #include "tests/unit/chunk_build.h"
@@ -155,6 +156,42 @@ void test_unpack_refuses_what_unpacks_to_another_size(void)
 	CHECK_EQ(unpack(out, packed, forge('?', 40, zeros, 40 * 8)), -1);
 	CHECK_EQ(unpack(out, packed, forge('n', 40, zeros, 40 * 8)), 40);
 	CHECK_EQ(out[CHUNK_MAX_WORDS], 77);
+}
+
+/* Right seals over words that are no chunk, and a chunk that several hold. */
+void test_unpack_held_chunks_are_checked_and_shared(void)
+{
+	static struct chunk_build b;
+	struct packed_head head;
+	const struct chunk *c, *copy;
+	struct chunk view;
+	uint32_t size;
+
+	packer_put(&packer, room, made(90, 0), 90, PACKING_LZ4);
+	CHECK(!held_open(packed, strlen(packed), &head, &size));
+	CHECK_EQ(head.words, 90);
+	CHECK(!held_open("", 1, &head, &size));
+	CHECK_EQ(size, 0);
+	err_clear();
+	cb_begin(&b, 1, 1, 7, 1000);
+	cb_leaf(&b, "f", 1, 1);
+	cb_end(&b, 2000);
+	packer_put(&packer, room, b.words, (uint32_t)b.n, PACKING_LZ4);
+	c = held_open(packed, strlen(packed), &head, &size);
+	REQUIRE(c);
+	CHECK_EQ(size, strlen(packed));
+	CHECK(held_keep(c) == c);
+	held_drop(c);
+	CHECK_EQ(c->header.number, 7);
+	/* One byte less, and it is not there. */
+	CHECK(!held_open(packed, size - 1, &head, &size));
+	REQUIRE(decode_chunk(&view, b.words, b.n) == 0);
+	copy = held_keep(&view);
+	CHECK(copy->words != b.words);
+	CHECK_EQ(memcmp(copy->words, c->words, b.n * 8), 0);
+	held_drop(copy);
+	held_drop(c);
+	err_clear();
 }
 
 void test_unpack_refuses_a_head_that_lies(void)
