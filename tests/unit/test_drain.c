@@ -369,7 +369,7 @@ void test_drain_gives_buffers_back_before_it_sends(void)
 	close_buffer(0);
 	CHECK_EQ(drain_poll(&drain), 1);
 	drain_send_aside(&drain);
-	CHECK(aside_is_empty(&drain.aside));
+	CHECK(chunk_queue_is_empty(&drain.copies));
 	check_order(most + 1);
 	tear_down();
 }
@@ -382,7 +382,7 @@ void test_drain_sets_no_more_aside_than_it_may(void)
 	REQUIRE(set_up());
 	uint32_t n = 0, aside = 0;
 
-	aside_init(&drain.aside, 8 * (CHUNK_MAX_WORDS + 5 * (CHUNK + 1)));
+	drain.copies.room = PACKED_MAX_WORDS + 4 * CHUNK;
 	for (int round = 0; round < 3; round++) {
 		n += close_most(n);
 		drain_poll(&drain);
@@ -394,8 +394,8 @@ void test_drain_sets_no_more_aside_than_it_may(void)
 	CHECK_EQ(owner.pool->is_stuck, 1);
 	drain_poll(&drain);
 	CHECK_EQ(owner.pool->is_stuck, 0);
-	aside_rest(&drain.aside);
-	drain.aside.room = 0;
+	chunk_queue_rest(&drain.copies);
+	drain.copies.room = 0;
 	n += close_most(n);
 	drain_poll(&drain);
 	CHECK_EQ(sink.chunks, n);
@@ -554,7 +554,7 @@ void test_drain_sends_nothing_while_it_may_not(void)
 	const uint32_t n = close_most(0);
 	uint32_t full = 0;
 
-	aside_init(&drain.aside, 8 * (CHUNK_MAX_WORDS + 5 * (CHUNK + 1)));
+	drain.copies.room = PACKED_MAX_WORDS + 4 * CHUNK;
 	for (int round = 0; round < 3; round++)
 		drain_set_aside(&drain);
 	for (uint32_t i = 0; i < n; i++)

@@ -8,10 +8,12 @@
 struct seen { uint64_t first, n; };
 
 /* Room for 50 chunks. */
-static bool make(struct flight_ring *f, struct backlog *b)
+static bool make(struct flight_ring *f, struct chunk_queue *b)
 {
-	return backlog_init(b, 50 * PACKED_MAX_WORDS * 8) == 0 &&
-	       flight_ring_init(f, b) == 0;
+	const int bad = chunk_queue_init(b, 50 * PACKED_MAX_WORDS * 8);
+
+	flight_ring_init(f, b);
+	return bad == 0;
 }
 
 static void see(void *ctx, const uint64_t *words, uint32_t n)
@@ -32,17 +34,17 @@ static void lose(struct flight_ring *f, uint64_t tick, uint64_t all)
 }
 
 /* Chunk i ends at tick 10 i. Each fifth may come again. */
-static void keep(struct flight_ring *f, struct backlog *b, uint64_t i)
+static void keep(struct flight_ring *f, struct chunk_queue *b, uint64_t i)
 {
 	struct chunk_header h = { .tick_end = 10 * i };
 
 	h.flags = i % 5 == 0 ? CHUNK_PARTIAL : 0;
-	backlog_room(b)[0] = i;
+	chunk_queue_room(b, false)[0] = i;
 	flight_ring_keep(f, &h, PACKED_MAX_WORDS);
 }
 
 /* By its end i records were lost. */
-static void put(struct flight_ring *f, struct backlog *b, uint64_t i)
+static void put(struct flight_ring *f, struct chunk_queue *b, uint64_t i)
 {
 	lose(f, 10 * i, i);
 	keep(f, b, i);
@@ -53,7 +55,7 @@ void test_flight_ring_knows_what_is_gone(void)
 	struct seen seen = { 0 };
 	struct flight_gone gone;
 	struct flight_ring f;
-	struct backlog b;
+	struct chunk_queue b;
 
 	REQUIRE(make(&f, &b));
 	for (uint64_t i = 1; i <= 20; i++)
@@ -95,7 +97,7 @@ void test_flight_ring_hides_no_loss_before_a_chunk_came(void)
 	struct seen seen = { 0 };
 	struct flight_gone gone;
 	static struct flight_ring f;
-	struct backlog b;
+	struct chunk_queue b;
 
 	REQUIRE(make(&f, &b));
 	lose(&f, 90, 2);
@@ -114,7 +116,7 @@ void test_flight_ring_remembers_losses_for_long(void)
 	struct seen seen = { 0 };
 	struct flight_gone gone;
 	static struct flight_ring f;
-	struct backlog b;
+	struct chunk_queue b;
 
 	REQUIRE(make(&f, &b));
 	for (uint64_t i = 1; i <= 10001; i++)

@@ -43,9 +43,10 @@ int flight_begin(struct recording *r)
 	r->owner.pool->flight = 1;
 	/* What is set aside when a slow call is found must not push the call
 	 * out of the ring. */
-	if (r->drain.aside.room > r->opt.flight_bytes / 8)
-		r->drain.aside.room = r->opt.flight_bytes / 8;
-	return flight_ring_init(&f->ring, &r->sink.backlog);
+	if (r->drain.copies.room > r->opt.flight_bytes / 8)
+		r->drain.copies.room = r->opt.flight_bytes / 8;
+	flight_ring_init(&f->ring, &r->sink.backlog);
+	return 0;
 }
 
 int flight_watch(struct recording *r)
@@ -202,7 +203,8 @@ static void put(struct flight *f, const uint64_t *words, uint32_t n)
 /* A notes_send_fn. The room is used again by the next chunk. */
 static void put_made(struct recording *r, uint32_t words)
 {
-	uint64_t *const packed = backlog_room(&r->sink.backlog);
+	uint64_t *const packed = chunk_queue_room(&r->sink.backlog,
+							false);
 	const uint32_t n = packer_put(&r->sink.packer, packed,
 				      sink_room(&r->sink), words,
 				      packer_way(r->sink.compress));
@@ -273,7 +275,8 @@ static int open_folder(struct recording *r)
 	struct statvfs fs;
 
 	if (fstatvfs(r->folder.fd, &fs) == 0 && fs.f_frsize > 0 &&
-	    backlog_bytes(f->ring.chunks) / fs.f_frsize >= fs.f_bavail / 2) {
+	    chunk_queue_bytes(f->ring.chunks) / fs.f_frsize >=
+	    fs.f_bavail / 2) {
 		errno = ENOSPC;
 		return -1;
 	}

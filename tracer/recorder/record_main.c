@@ -332,7 +332,7 @@ static void on_beat(struct loop *l)
 		drain_copy_older(&r->drain, COPY_AFTER_MS);
 	if (l->beat % 10 == 0)
 		registry_find_dead(&r->registry, true);
-	aside_rest(&r->drain.aside);
+	chunk_queue_rest(&r->drain.copies);
 	sink_check_lttng(&r->sink);
 	requests_beat(r, l->now);
 	if (!carrier_holds(r) && calibration_poll(&r->calibration))
@@ -427,7 +427,7 @@ static bool is_over(struct loop *l)
 
 static bool has_to_send(struct recording *r)
 {
-	return !carrier_holds(r) && !aside_is_empty(&r->drain.aside);
+	return !carrier_holds(r) && !chunk_queue_is_empty(&r->drain.copies);
 }
 
 /* Sleep, within bounds, for a quarter of the time in which the free buffers

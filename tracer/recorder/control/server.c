@@ -2,6 +2,7 @@
  * waiting. Knows no request.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/control/server.h"
+#include "tracer/recorder/base/chunk_queue.h"
 #include "tracer/recorder/base/message.h"
 
 #include <limits.h>
@@ -13,11 +14,12 @@ enum {
 	LAST_MS = 500,             /* for a watcher that reads no more */
 };
 
-/* What waits to be sent lies from at to length. */
+/* What waits to be sent. Of each entry's words, the first half of the first is
+ * not: a chunk has an odd 32 bits before it. */
 struct watcher {
-	size_t at, length;
+	struct chunk_queue queue;
+	size_t sent;               /* bytes of the oldest */
 	uint32_t left_out;         /* chunks, since the last that was put in */
-	char bytes[WATCH_BYTES];
 };
 
 struct control_client {
@@ -123,6 +125,8 @@ const char *control_init(struct control *c, const char *name, pid_t pid,
 static void hang_up(struct control *c, struct control_client *k)
 {
 	c->watchers -= !!k->watcher;
+	if (k->watcher)
+		chunk_queue_fini(&k->watcher->queue);
 	free(k->watcher);
 	k->watcher = NULL;
 	close(k->fd);
@@ -175,9 +179,9 @@ static void answer(struct control *c, struct control_client *k, uint64_t now)
 	}
 	c->call(c->ctx, request, &t);
 	k->is_answered = true;
-	if (t.watches && (k->watcher = malloc(sizeof(*k->watcher)))) {
-		k->watcher->at = k->watcher->length = 0;
-		k->watcher->left_out = 0;
+	if (t.watches && (k->watcher = calloc(1, sizeof(*k->watcher)))) {
+		/* Without memory, all are left out. */
+		chunk_queue_init(&k->watcher->queue, WATCH_BYTES);
 		c->watchers++;
 	}
 	k->stays = t.stays;
@@ -223,58 +227,47 @@ static bool is_there(const struct control_client *k)
 }
 
 /* ---- who watches ----
- * Chunks are put into a buffer of the watcher, and sent from there: a stream
- * socket may take half of one. */
-
-/* Make room at the end, if so many bytes fit in. */
-static bool has_room(struct watcher *w, size_t bytes)
-{
-	if (bytes > sizeof(w->bytes) - (w->length - w->at))
-		return false;
-	if (bytes > sizeof(w->bytes) - w->length) {
-		memmove(w->bytes, w->bytes + w->at, w->length - w->at);
-		w->length -= w->at;
-		w->at = 0;
-	}
-	return true;
-}
-
-static void put(struct watcher *w, const void *bytes, size_t n)
-{
-	memcpy(w->bytes + w->length, bytes, n);
-	w->length += n;
-}
+ * A stream socket may take half of a chunk. */
 
 static void offer(struct watcher *w, const uint64_t *chunk, uint32_t words)
 {
-	const uint32_t gap[] = { 0, w->left_out };
-	const size_t bytes = sizeof(gap) + sizeof(words) + words * (size_t)8;
+	uint64_t *const room = chunk_queue_room(&w->queue, true);
+	const uint32_t gap[] = { 0, 0, w->left_out, words };
+	const uint32_t plain[] = { 0, words };
+	const uint32_t heads = w->left_out > 0 ? 2 : 1;
 
-	if (!has_room(w, bytes)) {
+	if (!room) {
 		w->left_out++;
 		return;
 	}
-	if (w->left_out > 0)
-		put(w, gap, sizeof(gap));
+	memcpy(room, heads == 2 ? gap : plain, heads * sizeof(*room));
+	memcpy(room + heads, chunk, words * sizeof(*room));
+	chunk_queue_keep(&w->queue, heads + words);
 	w->left_out = 0;
-	put(w, &words, sizeof(words));
-	put(w, chunk, words * (size_t)8);
 }
 
 /* Send what its socket takes. Returns false if it is gone. */
 static bool send_waiting(struct control_client *k)
 {
 	struct watcher *const w = k->watcher;
+	ssize_t n = 1;
 
-	if (w->at == w->length || k->at < k->length)
-		return true;
-	const ssize_t n = send(k->fd, w->bytes + w->at, w->length - w->at,
-			       MSG_NOSIGNAL);
+	while (n > 0 && k->at == k->length &&
+	       !chunk_queue_is_empty(&w->queue)) {
+		uint32_t words;
+		const char *const from = (const char *)chunk_queue_oldest(
+			&w->queue, &words) + sizeof(uint32_t);
+		const size_t bytes = words * sizeof(uint64_t) -
+				     sizeof(uint32_t);
 
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR;
-	w->at += (size_t)n;
-	return true;
+		n = send(k->fd, from + w->sent, bytes - w->sent, MSG_NOSIGNAL);
+		w->sent += n > 0 ? (size_t)n : 0;
+		if (w->sent == bytes) {
+			chunk_queue_drop(&w->queue);
+			w->sent = 0;
+		}
+	}
+	return n >= 0 || errno == EAGAIN || errno == EINTR;
 }
 
 /* The end of the stream, for one who goes on reading. */
@@ -284,11 +277,11 @@ static void send_last(struct control_client *k)
 	const uint32_t gap[] = { 0, w->left_out };
 	struct pollfd p = { k->fd, POLLOUT, 0 };
 
-	if (!has_room(w, sizeof(gap)))
-		return;
-	put(w, gap, sizeof(gap));
-	while (w->at < w->length && poll(&p, 1, LAST_MS) > 0 && send_waiting(k))
+	while (!chunk_queue_is_empty(&w->queue) && poll(&p, 1, LAST_MS) > 0 &&
+	       send_waiting(k))
 		;
+	if (chunk_queue_is_empty(&w->queue) && poll(&p, 1, LAST_MS) > 0)
+		send(k->fd, gap, sizeof(gap), MSG_NOSIGNAL);
 }
 
 void control_offer(struct control *c, const uint64_t *chunk, uint32_t words)

@@ -17,7 +17,7 @@ enum {
 	WAKE_AT_ONCE = 16,         /* fewer wake-ups; no thread waits long */
 	MANY = 8,                  /* buffers that take a while to send */
 	SEND_AT_ONCE = 4,          /* before the pool is looked at again */
-	ASIDE_SHARE = 16,          /* of the memory */
+	COPIES_SHARE = 16,         /* of the memory */
 	ASK_MS = 500,              /* without a buffer handed over: ask, */
 	GIVE_UP_MS = 1000,         /* and let nobody wait for one */
 };
@@ -57,7 +57,8 @@ int drain_init(struct drain *d, struct pool_owner *owner,
 	d->registry = registry;
 	d->sink = sink;
 	d->rate = rate;
-	aside_init(&d->aside, memory() / ASIDE_SHARE);
+	/* Without it, chunks are sent as they are taken. */
+	chunk_queue_init(&d->copies, memory() / COPIES_SHARE);
 	d->entry = calloc(n, sizeof(*d->entry));
 	d->seen = calloc(n, sizeof(*d->seen));
 	return d->entry && d->seen && code_maps_init(&d->maps, owner) == 0 ?
@@ -178,14 +179,15 @@ static void deliver(struct drain *d, uint64_t *chunk, uint32_t words)
 static void send_oldest(struct drain *d)
 {
 	uint32_t words;
-	uint64_t *const chunk = aside_take(&d->aside, &words);
+	uint64_t *const chunk = chunk_queue_oldest(&d->copies, &words);
 
+	chunk_queue_drop(&d->copies);
 	deliver(d, chunk, words);
 }
 
 void drain_send_aside(struct drain *d)
 {
-	while (!aside_is_empty(&d->aside))
+	while (!chunk_queue_is_empty(&d->copies))
 		send_oldest(d);
 }
 
@@ -200,7 +202,7 @@ static void be_stuck(struct drain *d, bool is_stuck)
 
 static uint64_t *room_aside(struct drain *d)
 {
-	uint64_t *const room = aside_room(&d->aside);
+	uint64_t *const room = chunk_queue_room(&d->copies, true);
 
 	if (!room)
 		be_stuck(d, true);
@@ -213,12 +215,13 @@ static uint64_t *room(struct drain *d)
 {
 	if (d->only_aside)
 		return room_aside(d);
-	while (d->is_filling || d->is_many || !aside_is_empty(&d->aside)) {
+	while (d->is_filling || d->is_many ||
+	       !chunk_queue_is_empty(&d->copies)) {
 		uint64_t *const aside = room_aside(d);
 
 		if (aside)
 			return aside;
-		if (aside_is_empty(&d->aside))
+		if (chunk_queue_is_empty(&d->copies))
 			break;
 		send_oldest(d);
 	}
@@ -241,7 +244,7 @@ static void send_or_keep(struct drain *d, uint64_t *chunk, int words)
 	if (d->slow)
 		slow_calls_note(d->slow, chunk, (uint32_t)words);
 	if (chunk != sink_room(d->sink)) {
-		aside_keep(&d->aside, (uint32_t)words);
+		chunk_queue_keep(&d->copies, (uint32_t)words);
 		return;
 	}
 	deliver(d, chunk, (uint32_t)words);
@@ -409,10 +412,10 @@ uint32_t drain_poll(struct drain *d)
 	if (d->only_aside)
 		return n;
 	registry_free_dead(d->registry);
-	for (int i = 0; i < SEND_AT_ONCE && !aside_is_empty(&d->aside) &&
+	for (int i = 0; i < SEND_AT_ONCE && !chunk_queue_is_empty(&d->copies) &&
 	     n <= MANY; i++)
 		send_oldest(d);
-	if (aside_is_empty(&d->aside))
+	if (chunk_queue_is_empty(&d->copies))
 		be_stuck(d, false);
 	return n;
 }

@@ -5,7 +5,6 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracer/recorder/drain/aside.h"
 #include "tracer/recorder/base/pool_owner.h"
 #include "tracer/recorder/base/rate.h"
 #include "tracer/recorder/process/registry.h"
@@ -43,7 +42,8 @@ struct drain {
 	bool was_asked;            /* since then, to hand them over */
 	bool is_given_up;          /* nobody is to wait any more */
 	uint64_t gave_up;          /* how often that was so */
-	struct aside aside;        /* where sending takes too long */
+	struct chunk_queue copies; /* not sent yet, where that takes too long:
+	                            * to copy takes a fraction of it */
 	/* These are shown each chunk as it is taken; borrowed; NULL: none. */
 	struct lua_names *names;
 	struct selection *selection;

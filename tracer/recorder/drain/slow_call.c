@@ -6,7 +6,7 @@
 #include "tracepoints/record.h"
 #include "tracepoints/buffer.h"
 #include "tracer/recorder/base/amount.h"
-#include "tracer/recorder/trace/backlog.h"
+#include "tracer/recorder/base/chunk_queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,13 +69,13 @@ int slow_calls_init(struct slow_calls *s, const struct slow_call_wish *wish,
 	const size_t bytes = VERDICT_SLOTS * sizeof(_Atomic uint64_t);
 
 	*s = (struct slow_calls){ .rules = rules, .rate = rate };
-	s->coroutine = backlog_reserve(COROUTINES * sizeof(*s->coroutine));
+	s->coroutine = chunk_queue_reserve(COROUTINES * sizeof(*s->coroutine));
 	if (!s->coroutine)
 		return -1;
 	for (uint32_t i = 0; i < rules; i++) {
 		const struct selection_wish chosen = {
 			.skip = wish[i].pattern };
-		_Atomic uint64_t *const table = backlog_reserve(bytes);
+		_Atomic uint64_t *const table = chunk_queue_reserve(bytes);
 
 		s->wish[i] = wish[i];
 		if (!table || selection_init(&s->selection[i], &chosen, table,

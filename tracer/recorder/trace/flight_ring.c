@@ -1,25 +1,21 @@
-/* flight_ring.c - a stamp beside each entry of a backlog. A chunk of a thread
- * never ends before an earlier one of it: what is gone of a thread is the
- * oldest.
+/* flight_ring.c - what the entries of a queue say. A chunk of a thread never
+ * ends before an earlier one of it: what is gone of a thread is the oldest.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/flight_ring.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
-int flight_ring_init(struct flight_ring *f, struct backlog *chunks)
+void flight_ring_init(struct flight_ring *f, struct chunk_queue *chunks)
 {
 	memset(f, 0, sizeof(*f));
 	f->chunks = chunks;
 	f->from = chunks->from;
-	f->stamp = backlog_reserve(BACKLOG_ENTRIES * sizeof(*f->stamp));
-	return f->stamp ? 0 : -1;
 }
 
-static void add_to(uint64_t *gone, const struct flight_stamp *s)
+static void add_to(uint64_t *gone, const struct chunk_queue_entry *e)
 {
-	if (!s->may_come_again && s->tick > *gone)
-		*gone = s->tick;
+	if (!e->may_come_again && e->tick > *gone)
+		*gone = e->tick;
 }
 
 /* Nobody asks for ticks before the last that is gone. If all the others take
@@ -64,52 +60,26 @@ static void find_lost(const struct flight_ring *f, struct flight_gone *gone)
 		memcpy(gone->lost, f->loss[n - 1].lost, sizeof(gone->lost));
 }
 
-/* The backlog has made room. */
+/* The queue has made room. */
 static void follow(struct flight_ring *f)
 {
 	for (; f->from < f->chunks->from; f->from++)
-		add_to(&f->gone, &f->stamp[f->from % BACKLOG_ENTRIES]);
+		add_to(&f->gone, chunk_queue_at(f->chunks, f->from));
 }
 
 void flight_ring_keep(struct flight_ring *f, const struct chunk_header *h,
 		      uint32_t words)
 {
-	struct flight_stamp *const s =
-		&f->stamp[f->chunks->next % BACKLOG_ENTRIES];
-
 	follow(f);
-	s->tick = h->tick_end;
-	s->may_come_again = (h->flags & CHUNK_PARTIAL) != 0;
-	backlog_keep(f->chunks, words);
+	struct chunk_queue_entry *const e = chunk_queue_keep(f->chunks, words);
+
+	e->tick = h->tick_end;
+	e->may_come_again = (h->flags & CHUNK_PARTIAL) != 0;
 }
 
 void flight_ring_renew(struct flight_ring *f)
 {
 	f->again = f->chunks->next;
-}
-
-/* One walk over the entries. */
-struct walk {
-	struct flight_ring *f;
-	uint64_t since;
-	size_t at;
-	struct flight_gone *gone;
-	void (*call)(void *ctx, const uint64_t *words, uint32_t n);
-	void *ctx;
-};
-
-/* The beginning of a chunk that ended before would leave a gap behind it. */
-static void pass(void *ctx, const uint64_t *words, uint32_t n)
-{
-	struct walk *const w = ctx;
-	const bool is_new = w->at >= w->f->again;
-	const struct flight_stamp *const s =
-		&w->f->stamp[w->at++ % BACKLOG_ENTRIES];
-
-	if (s->tick >= w->since || (s->may_come_again && is_new))
-		w->call(w->ctx, words, n);
-	else
-		add_to(&w->gone->tick, s);
 }
 
 void flight_ring_each(struct flight_ring *f, uint64_t since,
@@ -118,10 +88,18 @@ void flight_ring_each(struct flight_ring *f, uint64_t since,
 				   uint32_t n),
 		      void *ctx)
 {
-	struct walk w = { f, since, f->chunks->from, gone, call, ctx };
-
 	follow(f);
 	gone->tick = f->gone;
-	backlog_each(f->chunks, pass, &w);
+	for (size_t i = f->from; i < f->chunks->next; i++) {
+		const struct chunk_queue_entry *const e =
+			chunk_queue_at(f->chunks, i);
+
+		/* The beginning of a chunk that ended before would leave a gap
+		 * behind it. */
+		if (e->tick >= since || (e->may_come_again && i >= f->again))
+			call(ctx, f->chunks->words + e->at, e->words);
+		else
+			add_to(&gone->tick, e);
+	}
 	find_lost(f, gone);
 }

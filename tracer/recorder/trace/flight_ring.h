@@ -3,15 +3,9 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracer/recorder/trace/backlog.h"
+#include "tracer/recorder/base/chunk_queue.h"
 
 #include "tracepoints/chunk.h"
-
-/* Beside each entry of the backlog. */
-struct flight_stamp {
-	uint64_t tick;             /* the chunk's end */
-	bool may_come_again;       /* it was open: this is its beginning */
-};
 
 /* What the whole recording had lost by a tick. Of the chunks that are gone: of
  * each thread, all that came after this tick is there. */
@@ -23,8 +17,7 @@ struct flight_gone {
 enum { FLIGHT_LOSSES = 512 };
 
 struct flight_ring {
-	struct backlog *chunks;
-	struct flight_stamp *stamp; /* by entry, as the backlog counts them */
+	struct chunk_queue *chunks;
 	size_t from;               /* the entries before are gone */
 	size_t again;              /* what was open and came before it has
 	                            * come again */
@@ -34,9 +27,9 @@ struct flight_ring {
 	size_t losses;
 };
 
-/* The chunks are the caller's. Returns negative if there is no memory. */
-int flight_ring_init(struct flight_ring *f, struct backlog *chunks);
-/* Keep the chunk that was packed into the backlog's room. */
+/* The chunks are the caller's. */
+void flight_ring_init(struct flight_ring *f, struct chunk_queue *chunks);
+/* Keep the chunk that was packed into the queue's room. */
 void flight_ring_keep(struct flight_ring *f, const struct chunk_header *h,
 		      uint32_t words);
 /* That much was lost by that tick. */

@@ -93,7 +93,7 @@ int sink_init(struct sink *s, uint64_t bytes)
 {
 	memset(s, 0, sizeof(*s));
 	s->spill.fd = -1;
-	return backlog_init(&s->backlog, bytes);
+	return chunk_queue_init(&s->backlog, bytes);
 }
 
 uint64_t *sink_room(struct sink *s)
@@ -102,10 +102,8 @@ uint64_t *sink_room(struct sink *s)
 }
 
 /* Only the first failure is reported. */
-static void spill(void *ctx, const uint64_t *words, uint32_t n)
+static void spill(struct sink *s, const uint64_t *words, uint32_t n)
 {
-	struct sink *const s = ctx;
-
 	if (spill_write(&s->spill, words, n) == 0) {
 		s->spilled = true;
 		return;
@@ -123,8 +121,13 @@ void sink_give_up_lttng(struct sink *s, const char *why)
 	s->lttng = false;
 	message_trouble("LTTng is no longer used: %s; recording continues in "
 			"spill.weft", why);
-	backlog_each(&s->backlog, spill, s);
-	backlog_clear(&s->backlog);
+	for (uint32_t n; !chunk_queue_is_empty(&s->backlog);
+	     chunk_queue_drop(&s->backlog)) {
+		const uint64_t *const words = chunk_queue_oldest(&s->backlog,
+								 &n);
+
+		spill(s, words, n);
+	}
 }
 
 void sink_check_lttng(struct sink *s)
@@ -135,7 +138,7 @@ void sink_check_lttng(struct sink *s)
 
 const uint64_t *sink_reserve(struct sink *s, uint32_t words)
 {
-	uint64_t *const room = backlog_room(&s->backlog);
+	uint64_t *const room = chunk_queue_room(&s->backlog, false);
 	const uint32_t n = packer_put(&s->packer, room, s->chunk, words,
 				      PACKING_NONE);
 
@@ -146,7 +149,7 @@ const uint64_t *sink_reserve(struct sink *s, uint32_t words)
 
 void sink_send(struct sink *s, const uint64_t *chunk, uint32_t words)
 {
-	uint64_t *const packed = backlog_room(&s->backlog);
+	uint64_t *const packed = chunk_queue_room(&s->backlog, false);
 	const uint32_t n = packer_put(&s->packer, packed, chunk, words,
 				      packer_way(s->compress));
 
@@ -165,7 +168,7 @@ void sink_send(struct sink *s, const uint64_t *chunk, uint32_t words)
 		spill(s, packed, n);
 		return;
 	}
-	backlog_keep(&s->backlog, n);
+	chunk_queue_keep(&s->backlog, n);
 	const char *const why = fire(chunk, packed);
 
 	if (why)

@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "tracer/recorder/base/chunk_queue.h"
 #include "tracer/recorder/trace/archive.h"
 #include "tracer/recorder/trace/arrival.h"
-#include "tracer/recorder/trace/backlog.h"
 #include "tracer/recorder/trace/census.h"
 #include "tracer/recorder/trace/flight_ring.h"
 #include "tracer/recorder/trace/packer.h"
@@ -19,7 +19,7 @@ struct sink {
 	enum compress compress;
 	/* What may still lie in LTTng's rings, so that none is lost with a
 	 * daemon that dies; or all there is, with a flight recorder. */
-	struct backlog backlog;
+	struct chunk_queue backlog;
 	struct flight_ring *flight; /* NULL: chunks are written */
 	struct spill spill;
 	bool lttng;                /* chunks go to LTTng; set once it was
