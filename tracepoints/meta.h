@@ -2,16 +2,12 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracepoints/chunk.h"
+#include "tracepoints/item.h"
 
 #include <assert.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 /* Write the checksum, XXH3 over the whole chunk with 0 in the checksum's place.
  * total_words must be right. Nothing may be changed after it. */
@@ -30,39 +26,20 @@ struct meta {
 	uint32_t n;
 };
 
-static inline uint32_t meta_string_words(const char *text)
-{
-	return (uint32_t)string_item_words(
-		(uint32_t)strnlen(text, CHUNK_STRING_MAX));
-}
-
-static inline void meta_string(struct meta *m, const char *text)
-{
-	const size_t length = strlen(text);
-	const size_t stored = strnlen(text, CHUNK_STRING_MAX);
-	const uint32_t words = meta_string_words(text);
-	uint64_t *const at = m->words + m->n;
-
-	memset(at, 0, words * 8);
-	at[0] = string_put(stored, length);
-	at[1] = XXH64(text, length, 0);
-	memcpy(at + 2, text, stored);
-	m->n += words;
-}
-
 /* Half of the room is left free: what is reserved in the spill file has room
  * for no more. */
 static inline void meta_put(struct meta *m, enum item_type type,
 			    const char *key, const char *value)
 {
-	const uint32_t words = 1 + meta_string_words(key) +
-			       meta_string_words(value);
+	const size_t k = strlen(key), v = strlen(value);
+	const uint32_t words = 1 + item_string_words(k) + item_string_words(v);
+	uint64_t *const item = m->words + m->n;
 
 	if (m->n + words > CHUNK_MAX_WORDS / 2)
 		return;
-	m->words[m->n++] = item_put(type, words);
-	meta_string(m, key);
-	meta_string(m, value);
+	item[0] = item_put(type, words);
+	item_put_string(item_put_string(item + 1, key, k), value, v);
+	m->n += words;
 }
 
 /* Add a note. It is left out if there is no room for it. A long value is cut to

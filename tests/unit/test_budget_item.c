@@ -16,7 +16,8 @@ static struct pool_owner owner = { .pool = &pool, .verdicts = verdicts,
 static struct rate rate = { .hz = 1000000000 };
 static struct budget budget;
 static struct chunk_build build;
-static uint64_t item[ROOM];
+static struct chunk_items items;
+static uint64_t *item;
 
 static void end(void)
 {
@@ -47,10 +48,26 @@ static void make(uint32_t process, const char *function, uint64_t n,
 	cb_end(&build, to);
 }
 
+static void note_chunk(void)
+{
+	chunk_items_read(&items, build.words, (uint32_t)build.n);
+	budget_note(&budget, &items, (uint32_t)build.n);
+}
+
+/* Returns the words that it writes behind the chunk. */
+static uint32_t put_chunk(void)
+{
+	chunk_items_read(&items, build.words, (uint32_t)build.n);
+	item = items.to;
+	items.room = ROOM;
+	budget_put(&budget, &items);
+	return (uint32_t)(items.to - item);
+}
+
 static void note(const char *function, uint64_t n, uint64_t ms)
 {
 	make(1, function, n, 1, 1 + ms * 1000000);
-	budget_note(&budget, build.words, (uint32_t)build.n);
+	note_chunk();
 }
 
 static uint32_t number_of(const char *function)
@@ -70,7 +87,7 @@ static uint32_t put(uint64_t from, uint64_t to, const uint64_t **demoted)
 	uint32_t words, at = 0;
 
 	make(2, "0x9900", 1, from, to);
-	words = budget_put(&budget, build.words, item, ROOM);
+	words = put_chunk();
 	while (at < words && item_type(item[at]) != ITEM_DEMOTED)
 		at += (uint32_t)item_words(item[at]);
 	*demoted = item + at;
@@ -128,7 +145,7 @@ void test_budget_item_gives_modules_no_addresses(void)
 	cb_begin(&build, 2, 2, 0, 200);
 	cb_leaf(&build, "lua", 1, 1);
 	cb_end(&build, 300);
-	REQUIRE(budget_put(&budget, build.words, item, ROOM) > 0);
+	REQUIRE(put_chunk() > 0);
 	CHECK_EQ(item_type(item[0]), ITEM_MODULE);
 	CHECK_EQ(item[2], MODULE_NOWHERE);
 	/* The module's own number, where there is one. */
@@ -151,7 +168,7 @@ void test_budget_knows_as_many_functions_as_there_are(void)
 			cb_leaf(&build, name, 1, 1);
 		}
 		cb_end(&build, 1000000);
-		budget_note(&budget, build.words, (uint32_t)build.n);
+		note_chunk();
 	}
 	CHECK_EQ(budget.all.n, 40000);
 	CHECK_EQ(budget.all.refused, 0);
@@ -207,7 +224,7 @@ void test_budget_counts_before_it_skips_what_chunks_bring(void)
 	cb_item_word(&build, 0);
 	cb_item_end(&build, at, ITEM_COUNTED);
 	cb_end(&build, budget.changed_at + 300000000);
-	budget_note(&budget, build.words, (uint32_t)build.n);
+	note_chunk();
 	budget.samples = 10000;
 	budget.probes = 1000;
 	budget_beat(&budget, 2000);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 static struct chunk_build b;
+static struct chunk_items items;
 
 static void note(struct census *c, uint32_t process, uint32_t thread,
 		 uint64_t vm)
@@ -20,7 +21,8 @@ static void note(struct census *c, uint32_t process, uint32_t thread,
 		cb_item_word(&b, vm);
 	cb_item_end(&b, at, vm > 0 ? ITEM_VM : ITEM_NOTHING);
 	cb_end(&b, 200);
-	census_note(c, b.words, (uint32_t)b.n);
+	chunk_items_read(&items, b.words, (uint32_t)b.n);
+	census_note(c, &items);
 }
 
 void test_census_counts_each_once(void)
@@ -47,12 +49,12 @@ void test_census_mistrusts_items(void)
 	h->items = 4;
 	words[CHUNK_HEADER_WORDS] = item_put(ITEM_NOTHING, 2);
 	words[CHUNK_HEADER_WORDS + 2] = item_put(ITEM_VM, 1u << 30);
-	census_note(&c, words, CHUNK_HEADER_WORDS + 4);
-	words[CHUNK_HEADER_WORDS + 2] = 0;
-	census_note(&c, words, CHUNK_HEADER_WORDS + 4);
-	h->flags = CHUNK_META;
-	h->thread = 5;
-	census_note(&c, words, CHUNK_HEADER_WORDS + 4);
+	for (int i = 0; i < 2; i++) {
+		chunk_items_read(&items, words, CHUNK_HEADER_WORDS + 4);
+		CHECK_EQ(items.n, 1);
+		census_note(&c, &items);
+		words[CHUNK_HEADER_WORDS + 2] = 0;
+	}
 	census_finish(&c);
 	CHECK_EQ(c.list[CENSUS_THREADS].count, 1);
 	CHECK_EQ(c.list[CENSUS_VMS].count, 0);

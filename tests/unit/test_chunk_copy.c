@@ -12,6 +12,7 @@
 
 static uint64_t buffer[POOL_SMALL_WORDS], out[CHUNK_MAX_WORDS];
 static struct rate rate;
+static struct chunk_items items;
 
 static struct chunk_header *header(void)
 {
@@ -55,7 +56,7 @@ static int copy(uint32_t flags)
 					     NULL };
 
 	memset(out, 0xee, sizeof(out));
-	return chunk_copy(out, &source);
+	return chunk_copy(out, &source, &items);
 }
 
 void test_chunk_copy_closes_up(void)

@@ -14,6 +14,7 @@
 
 static char dir[64];
 static char said[1024];
+static struct chunk_items items;
 
 static void begin(void)
 {
@@ -64,7 +65,8 @@ static void note(struct lua_names *n, const char *source, uint32_t first,
 		item[at++] = ordinal;
 	item[0] = item_put(ITEM_LUA, at);
 	h->items = at;
-	lua_names_note(n, words, CHUNK_HEADER_WORDS + at);
+	chunk_items_read(&items, words, CHUNK_HEADER_WORDS + at);
+	lua_names_note(n, &items);
 }
 
 /* "LINE#ORDINAL NAME;" */

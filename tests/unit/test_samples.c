@@ -22,6 +22,7 @@ static struct pool_owner owner = { .processes = &process, .process_slots = 1 };
 static struct code_maps maps;
 static uint64_t words[CHUNK_MAX_WORDS];
 static struct chunk chunk;
+static struct chunk_items items;
 
 /* The recorder keeps all this for as long as it lives. */
 static void end(void)
@@ -67,7 +68,10 @@ static int make(uint64_t from, uint64_t to, uint32_t room)
 	cb_end(&b, to);
 	memcpy(words, b.words, b.n * 8);
 	at = CHUNK_HEADER_WORDS + h->records + h->items;
-	n = chunk_samples_put(w, 0, &maps, words, words + at, room);
+	chunk_items_read(&items, words, at);
+	items.room = room;
+	chunk_samples_put(w, 0, &maps, &items);
+	n = (uint32_t)(items.to - words) - at;
 	CHECK(n <= room);
 	h->items += n;
 	h->funcs = 0;

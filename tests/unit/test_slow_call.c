@@ -18,6 +18,7 @@ static struct rate rate;
 static uint64_t chunk[CHUNK_MAX_WORDS];
 static uint32_t words;
 static struct slow_call_wish wish;
+static struct chunk_items items;
 
 static struct chunk_header *head(void)
 {
@@ -83,7 +84,8 @@ static void end(uint64_t age, uint64_t co_age)
 	put(dict_put_native(0, 0x10));
 	put(dict_put_native(0, 0x20));
 	head()->funcs = 2;
-	slow_calls_note(&calls, chunk, words);
+	chunk_items_read(&items, chunk, words);
+	slow_calls_note(&calls, &items, words);
 }
 
 /* A coroutine's stack of one call of work comes back. */
@@ -171,7 +173,8 @@ void test_slow_call_finds_calls(void)
 	end(2000000, 0);
 	CHECK(says("took 2.001 ms"));
 	calls.after = 20001000;
-	slow_calls_note(&calls, chunk, words);
+	chunk_items_read(&items, chunk, words);
+	slow_calls_note(&calls, &items, words);
 	CHECK_EQ(calls.found, 3);
 	tear_down();
 }
@@ -198,7 +201,8 @@ void test_slow_call_remembers_suspended_time(void)
 	head()->flags = CHUNK_PARTIAL;
 	end(0, 0);
 	head()->flags = 0;
-	slow_calls_note(&calls, chunk, words);
+	chunk_items_read(&items, chunk, words);
+	slow_calls_note(&calls, &items, words);
 	begin(2, 10001000);
 	put(rec_put(REC_LEAVE, WORK, 1000));
 	suspend(0, SUSPEND_RETURN);
@@ -208,7 +212,8 @@ void test_slow_call_remembers_suspended_time(void)
 	tear_down();
 	/* The same, where only its own time counts. */
 	REQUIRE(set_up("total(work) > 3us"));
-	slow_calls_note(&calls, chunk, words);
+	chunk_items_read(&items, chunk, words);
+	slow_calls_note(&calls, &items, words);
 	CHECK(says("took 0.004 ms"));
 	tear_down();
 }
@@ -229,7 +234,8 @@ void test_slow_call_survives_nonsense(void)
 			chunk[CHUNK_HEADER_WORDS + rand() % (int)(words -
 				CHUNK_HEADER_WORDS)] ^= UINT64_C(1) <<
 							(rand() % 64);
-		slow_calls_note(&calls, chunk, words);
+		chunk_items_read(&items, chunk, words);
+	slow_calls_note(&calls, &items, words);
 	}
 	CHECK(calls.found > 0);
 	tear_down();

@@ -3,6 +3,7 @@
  * regions, marks, labels, snapshots.
  * api/ is the top of the library: it may use all
  * folders, and none uses it. SPDX-License-Identifier: MIT */
+#include "tracepoints/item.h"
 #include "tracer/host/lua/vm.h"
 #include "tracer/host/pool/process.h"
 #include "tracer/host/thread/thread.h"
@@ -99,8 +100,8 @@ static bool put_label(struct thread_state *s, const char *key,
 		      const char *value)
 {
 	const size_t k = strlen(key), v = strlen(value);
-	const uint32_t words = 1 + chunk_string_words(k) +
-			       chunk_string_words(v);
+	const uint32_t words = 1 + item_string_words(k) +
+			       item_string_words(v);
 	uint64_t *item = chunk_item(s, words);
 
 	if (!item) {
@@ -110,7 +111,7 @@ static bool put_label(struct thread_state *s, const char *key,
 	if (!item)
 		return false;
 	item[0] = item_put(ITEM_LABEL, words);
-	chunk_put_string(chunk_put_string(item + 1, key, k), value, v);
+	item_put_string(item_put_string(item + 1, key, k), value, v);
 	chunk_publish_items(s);
 	return true;
 }

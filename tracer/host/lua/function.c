@@ -1,4 +1,5 @@
 /* function.c - Lua functions by content. SPDX-License-Identifier: MIT */
+#include "tracepoints/item.h"
 #include "tracer/host/weft.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
@@ -306,8 +307,8 @@ uint32_t lua_func_item(struct thread_state *s, uint64_t key)
 	struct lua_func *const f = func_of(key);
 	const struct call_name *const n = atomic_load(&f->most);
 	const uint32_t length = !n ? 0 : n->length;
-	const uint32_t words = 2 + chunk_string_words(f->is.length) +
-			       chunk_string_words(length) +
+	const uint32_t words = 2 + item_string_words(f->is.length) +
+			       item_string_words(length) +
 			       (f->is.ordinal != 0);
 	uint64_t *const item = chunk_item(s, words);
 
@@ -319,7 +320,7 @@ uint32_t lua_func_item(struct thread_state *s, uint64_t key)
 		  (uint32_t)f->is.last;
 	if (f->is.ordinal != 0)
 		item[words - 1] = f->is.ordinal;
-	chunk_put_string(put_source(item + 2, f), !n ? "" : n->text, length);
+	item_put_string(put_source(item + 2, f), !n ? "" : n->text, length);
 	chunk_publish_items(s);
 	atomic_store(&f->is_renamed, false);
 	ask_again(f);

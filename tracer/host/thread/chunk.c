@@ -1,13 +1,11 @@
 /* chunk.c - filling chunks, and their way from the pool and back to it. What
  * happens when one is full is chunk_switch.c's.
  * SPDX-License-Identifier: MIT */
+#include "tracepoints/item.h"
 #include "tracer/host/thread/chunk.h"
 #include "tracer/host/base/break.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/pool/process.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include <string.h>
 
@@ -368,55 +366,31 @@ void chunk_publish_items(struct thread_state *s)
 	chunk_show(&s->head->items, s->items);
 }
 
-static size_t stored(size_t length)
-{
-	return length < CHUNK_STRING_MAX ? length : CHUNK_STRING_MAX;
-}
-
-uint32_t chunk_string_words(size_t length)
-{
-	return (uint32_t)(2 + (stored(length) + 7) / 8);
-}
-
-uint64_t *chunk_put_string(uint64_t *to, const char *text, size_t length)
-{
-	const size_t kept = stored(length);
-
-	to[0] = string_put(kept, length);
-	to[1] = XXH64(text, length, 0);
-	to += 2;
-	if (kept > 0) {
-		to[(kept - 1) / 8] = 0;
-		memcpy(to, text, kept);
-	}
-	return to + (kept + 7) / 8;
-}
-
 void chunk_put_hint(struct thread_state *s, uint32_t index, const char *text,
 		    uint32_t length)
 {
-	const uint32_t words = 2 + chunk_string_words(length);
+	const uint32_t words = 2 + item_string_words(length);
 	uint64_t *const item = chunk_item(s, words);
 
 	if (!item)
 		return;
 	item[0] = item_put(ITEM_HINT, words);
 	item[1] = index;
-	chunk_put_string(item + 2, text, length);
+	item_put_string(item + 2, text, length);
 	chunk_publish_items(s);
 }
 
 void chunk_put_process(struct thread_state *s)
 {
 	const size_t length = strnlen(process_slot->path, POOL_PATH_MAX);
-	const uint32_t words = 2 + chunk_string_words(length);
+	const uint32_t words = 2 + item_string_words(length);
 	uint64_t *const item = chunk_item(s, words);
 
 	if (!item)
 		return;
 	item[0] = item_put(ITEM_PROCESS, words);
 	item[1] = process_slot->parent;
-	chunk_put_string(item + 2, process_slot->path, length);
+	item_put_string(item + 2, process_slot->path, length);
 	chunk_publish_items(s);
 }
 

@@ -262,10 +262,6 @@ INLINE uint32_t chunk_room(const struct thread_state *s)
 uint64_t *chunk_item(struct thread_state *s, uint32_t words);
 void chunk_publish_items(struct thread_state *s);
 
-/* How many words a string takes; writes it, returns the word after it. */
-uint32_t chunk_string_words(size_t length);
-uint64_t *chunk_put_string(uint64_t *to, const char *text, size_t length);
-
 /* Writes the item that says what the function with this index is called, if
  * there is room. */
 void chunk_put_hint(struct thread_state *s, uint32_t index, const char *text,

@@ -1,5 +1,6 @@
 /* chunk_dictionary.c - the dictionary of a chunk, and the stack at its
  * start, which refers to it. SPDX-License-Identifier: MIT */
+#include "tracepoints/item.h"
 #include "tracer/host/thread/chunk_dictionary.h"
 #include "tracer/host/pool/process.h"
 
@@ -20,19 +21,12 @@ static bool put_module(struct thread_state *s, const struct module *m,
 		       uint32_t number)
 {
 	const size_t length = strlen(m->path);
-	const uint32_t words = 7 + chunk_string_words(length);
-	uint64_t *const item = chunk_item(s, words);
+	uint64_t *const item = chunk_item(s, item_module_words(length));
 
 	if (!item)
 		return false;
-	item[0] = item_put(ITEM_MODULE, words);
-	item[1] = number;
-	item[2] = m->bias;
-	item[3] = m->end - m->bias;
-	item[4] = item[5] = item[6] = 0;
-	((uint8_t *)&item[4])[0] = m->build_id_size;
-	memcpy((uint8_t *)&item[4] + 1, m->build_id, m->build_id_size);
-	chunk_put_string(item + 7, m->path, length);
+	item_put_module(item, number, m->bias, m->end - m->bias, m->build_id,
+			m->build_id_size, m->path, length);
 	chunk_publish_items(s);
 	s->modules_named[number / 64] |= UINT64_C(1) << number % 64;
 	return true;
@@ -89,13 +83,13 @@ static bool is_lasting(uint64_t word)
 static uint64_t mark_word(struct thread_state *s)
 {
 	const size_t length = strlen(s->mark);
-	const uint32_t words = 1 + chunk_string_words(length);
+	const uint32_t words = 1 + item_string_words(length);
 	uint64_t *const item = chunk_item(s, words);
 
 	if (!item)
 		return 0;
 	item[0] = item_put(ITEM_NAME, words);
-	chunk_put_string(item + 1, s->mark, length);
+	item_put_string(item + 1, s->mark, length);
 	chunk_publish_items(s);
 	return dict_put_item(DICT_NAME, s->items - words);
 }

@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/budget/budget.h"
 #include "tracepoints/record.h"
-#include "tracer/recorder/names/chunk_names.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,27 +74,24 @@ struct pass {
 	uint64_t now;              /* ticks since the chunk's begin */
 };
 
-/* A chunk_item_fn. */
-static void pass_item(void *ctx, const struct chunk_header *h,
-		      const uint64_t *item, uint64_t words)
+static void pass_item(struct pass *p, const struct chunk_item *i)
 {
-	struct pass *const p = ctx;
+	const uint64_t *const item = i->at;
+	struct module_item m;
 
-	(void)h;
-	if (item_type(*item) == ITEM_MODULE && words > 1 &&
-	    item[1] < DICT_MAX_MODULES)
-		p->module[item[1]] = budget_functions_module(&p->b->all,
-							     item, words);
+	if (chunk_names_module(i, &m))
+		p->module[m.number] = budget_functions_module(&p->b->all, i,
+							      &m);
 	if (item_type(*item) == ITEM_COUNTED)
 		p->counted = item;
 	if (item_type(*item) != ITEM_SAMPLES)
 		return;
-	for (uint64_t i = 4; i + 1 < words; i += 2) {
-		const uint32_t m = dict_kind(item[i + 1]) != DICT_NATIVE ?
-			(uint32_t)NONE : p->module[dict_module(item[i + 1])];
+	for (uint32_t k = 4; k + 1 < i->words; k += 2) {
+		const uint32_t n = dict_kind(item[k + 1]) != DICT_NATIVE ?
+			(uint32_t)NONE : p->module[dict_module(item[k + 1])];
 
 		p->b->samples++;
-		p->b->probes += m != NONE && p->b->all.module[m].is_weft;
+		p->b->probes += n != NONE && p->b->all.module[n].is_weft;
 	}
 }
 
@@ -208,10 +205,12 @@ static double seconds(const struct chunk_header *h)
 	       (double)(h->tick_end - h->tick_begin) / (double)h->tick_hz;
 }
 
-void budget_note(struct budget *b, const uint64_t *chunk, uint32_t words)
+void budget_note(struct budget *b, const struct chunk_items *items,
+		 uint32_t words)
 {
 	static struct pass p;
-	const struct chunk_header *const h = (const void *)chunk;
+	const struct chunk_header *const h = items->h;
+	const uint64_t *const chunk = (const void *)h;
 
 	if (b->limit == 0 || (h->flags & (CHUNK_META | CHUNK_PARTIAL)) != 0 ||
 	    h->pair_tick < b->changed_at ||
@@ -226,7 +225,8 @@ void budget_note(struct budget *b, const uint64_t *chunk, uint32_t words)
 	p.depth = 0;
 	p.now = 0;
 	memset(p.module, 0xff, sizeof(p.module));
-	chunk_names_each(chunk, words, pass_item, &p);
+	for (uint32_t i = 0; i < items->n; i++)
+		pass_item(&p, &items->item[i]);
 	pass_dictionary(&p, h->funcs);
 	pass_records(&p, h);
 	pass_counted(&p, h);
@@ -343,8 +343,6 @@ static bool see_calls(const struct budget *b, struct budget_sight *s)
 /* False: not enough was seen. */
 static bool see(struct budget *b, struct budget_sight *s)
 {
-	double root = 1;
-
 	*s = (struct budget_sight){ .limit = b->limit, .counts = true,
 				    .now = (double)rate_mono() / 1e9 };
 	if (b->cpu_s <= 0.02)
@@ -352,10 +350,8 @@ static bool see(struct budget *b, struct budget_sight *s)
 	s->other = b->other / b->cpu_s;
 	if (b->samples < ENOUGH_SAMPLES)
 		return see_calls(b, s);
-	while (root * root < (double)b->probes + 1)
-		root++;
 	s->share = (double)b->probes / (double)b->samples;
-	s->error = root / (double)b->samples;
+	s->error = sqrt((double)b->probes + 1) / (double)b->samples;
 	return true;
 }
 

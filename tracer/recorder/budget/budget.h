@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracepoints/chunk.h"
 #include "tracer/recorder/base/pool_owner.h"
 #include "tracer/recorder/base/rate.h"
 #include "tracer/recorder/budget/budget_known.h"
@@ -49,8 +48,9 @@ struct budget {
  * is no memory. Nothing is ever freed. */
 int budget_init(struct budget *b, double limit, struct pool_owner *owner,
 		const struct rate *rate);
-/* A finished chunk passes. It may hold any bytes behind its header. */
-void budget_note(struct budget *b, const uint64_t *chunk, uint32_t words);
+/* A finished chunk of that many words passes. */
+void budget_note(struct budget *b, const struct chunk_items *items,
+		 uint32_t words);
 /* Decide, at times. now: ms. Returns ms until it wants to be asked again. */
 uint32_t budget_beat(struct budget *b, uint64_t now);
 /* The window in which the chunk was opened, or NULL. */
@@ -59,7 +59,6 @@ const struct budget_window *budget_window_of(const struct budget *b,
 
 /* ---- budget_item.c ---- */
 
-/* Write, to the room words at to, which calls the chunk may not have: its items
- * so far and all else but the dictionary are there. Returns the words. */
-uint32_t budget_put(struct budget *b, const uint64_t *chunk, uint64_t *to,
-		    uint32_t room);
+/* Write, behind the chunk's items, which calls it may not have: all but the
+ * dictionary is there. */
+void budget_put(struct budget *b, struct chunk_items *items);

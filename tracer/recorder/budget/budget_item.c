@@ -3,66 +3,42 @@
  * chunk's process may have them elsewhere, or not at all.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/budget/budget.h"
-#include "tracer/recorder/names/chunk_names.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* The modules that it has. */
-struct numbers {
-	struct budget *b;
-	uint32_t number[BUDGET_MODULES]; /* by module; BUDGET_NONE */
-	uint64_t used[DICT_MAX_MODULES / 64];
-};
-
-/* A chunk_item_fn. */
-static void note_number(void *ctx, const struct chunk_header *h,
-			const uint64_t *item, uint64_t words)
-{
-	struct numbers *const n = ctx;
-	uint32_t module;
-
-	(void)h;
-	if (item_type(*item) != ITEM_MODULE || words < 2 ||
-	    item[1] >= DICT_MAX_MODULES)
-		return;
-	n->used[item[1] / 64] |= UINT64_C(1) << item[1] % 64;
-	module = budget_functions_module(&n->b->all, item, words);
-	if (module != BUDGET_NONE)
-		n->number[module] = (uint32_t)item[1];
-}
+/* The number that each module has in the chunk; BUDGET_NONE. */
+struct numbers { uint32_t of[BUDGET_MODULES]; };
 
 static void note_numbers(struct numbers *n, struct budget *b,
-			 const uint64_t *chunk)
+			 const struct chunk_items *items)
 {
-	const struct chunk_header *const h = (const void *)chunk;
+	struct module_item m;
+	uint32_t module;
 
-	n->b = b;
-	memset(n->number, 0xff, sizeof(n->number));
-	memset(n->used, 0, sizeof(n->used));
-	chunk_names_each(chunk, CHUNK_HEADER_WORDS + h->records + h->items,
-			 note_number, n);
+	memset(n, 0xff, sizeof(*n));
+	for (uint32_t i = 0; i < items->n; i++) {
+		if (!chunk_names_module(&items->item[i], &m))
+			continue;
+		module = budget_functions_module(&b->all, &items->item[i], &m);
+		if (module != BUDGET_NONE)
+			n->of[module] = m.number;
+	}
 }
 
-/* Where its module has no number in the chunk, it gets one. Returns the words
- * that were written. */
-static uint32_t put_module(struct numbers *n, uint32_t module, uint64_t *to,
-			   uint32_t room)
+/* Where its module has no number in the chunk, it gets one. */
+static void put_module(struct numbers *n, const uint64_t *module_item,
+		       uint32_t module, struct chunk_items *items)
 {
-	const uint64_t *const item = n->b->all.module[module].item;
-	const uint32_t words = (uint32_t)item_words(*item);
-	uint32_t number = DICT_MAX_MODULES;
+	const uint32_t words = (uint32_t)item_words(*module_item);
+	const uint32_t number = chunk_items_number(items);
 
-	while (number > 0 && n->used[(number - 1) / 64] >>
-	       (number - 1) % 64 & 1)
-		number--;
-	if (n->number[module] != BUDGET_NONE || number == 0 || words > room)
-		return 0;
-	memcpy(to, item, words * 8);
-	to[1] = --number;
-	n->number[module] = number;
-	n->used[number / 64] |= UINT64_C(1) << number % 64;
-	return words;
+	if (n->of[module] != BUDGET_NONE || number == DICT_MAX_MODULES ||
+	    words > items->room)
+		return;
+	memcpy(items->to, module_item, words * 8);
+	items->to[1] = n->of[module] = number;
+	chunk_items_add(items, words);
 }
 
 /* A span that says something of the chunk's calls, with that verdict. */
@@ -131,40 +107,38 @@ static uint32_t put_function(const struct budget *b, uint32_t i,
 	return words;
 }
 
-uint32_t budget_put(struct budget *b, const uint64_t *chunk, uint64_t *to,
-		    uint32_t room)
+void budget_put(struct budget *b, struct chunk_items *items)
 {
 	static struct numbers n;
-	const struct chunk_header *const h = (const void *)chunk;
+	const struct chunk_header *const h = items->h;
 	const struct budget_functions *const all = &b->all;
-	uint32_t words = 0, at, size = 1;
+	uint32_t size = 1, at = 1;
 
 	if (b->changes == 0)
-		return 0;
-	note_numbers(&n, b, chunk);
+		return;
+	note_numbers(&n, b, items);
 	for (uint32_t k = 0; k < all->spanned_n; k++) {
 		const uint32_t i = all->spanned[k];
 		const uint32_t module = all->known[i].module;
 
 		if (!is_touched(&all->known[i], h))
 			continue;
-		words += put_module(&n, module, to + words, room - words);
-		if (n.number[module] != BUDGET_NONE)
+		put_module(&n, all->module[module].item, module, items);
+		if (n.of[module] != BUDGET_NONE)
 			size += put_function(b, i, 0, h, NULL);
 	}
-	if (size == 1 || size > room - words) {
+	if (size == 1 || size > items->room) {
 		b->untold += size > 1;
-		return words;
+		return;
 	}
-	at = words;
-	to[at++] = item_put(ITEM_DEMOTED, size);
+	items->to[0] = item_put(ITEM_DEMOTED, size);
 	for (uint32_t k = 0; k < all->spanned_n; k++) {
 		const uint32_t i = all->spanned[k];
-		const uint32_t number = n.number[all->known[i].module];
+		const uint32_t number = n.of[all->known[i].module];
 
 		if (number != BUDGET_NONE)
-			at += put_function(b, i, number, h, to + at);
+			at += put_function(b, i, number, h, items->to + at);
 	}
-	assert(at == words + size);
-	return at;
+	assert(at == size);
+	chunk_items_add(items, size);
 }

@@ -1,7 +1,6 @@
 /* budget_known.c - tables that grow with the program, up to a limit.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/budget/budget_known.h"
-#include "tracer/recorder/names/chunk_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,19 +86,19 @@ static uint32_t add_module(struct budget_functions *f, uint64_t hash,
 }
 
 uint32_t budget_functions_module(struct budget_functions *f,
-				 const uint64_t *item, uint64_t words)
+				 const struct chunk_item *item,
+				 const struct module_item *m)
 {
-	struct module_item m;
 	uint64_t hash;
 	uint32_t i;
 
-	if (words > BUDGET_MODULE_WORDS ||
-	    !chunk_names_module(item, words, &m) || !m.path[0])
+	if (item->words > BUDGET_MODULE_WORDS || !m->path[0])
 		return BUDGET_NONE;
-	hash = chunk_names_module_hash(m.id, m.id_size, m.path);
+	hash = chunk_names_module_hash(m->id, m->id_size, m->path);
 	for (i = 0; i < f->modules && f->module[i].hash != hash; i++)
 		;
-	return i < f->modules ? i : add_module(f, hash, item, words, m.path);
+	return i < f->modules ? i : add_module(f, hash, item->at, item->words,
+					       m->path);
 }
 
 uint32_t budget_functions_find(struct budget_functions *f, uint32_t module,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tracer/recorder/budget/budget_rule.h"
+#include "tracer/recorder/names/chunk_names.h"
 
 enum {
 	BUDGET_NONE = UINT32_MAX,
@@ -53,9 +54,10 @@ struct budget_functions {
  * there is no memory. Nothing is ever freed. */
 int budget_functions_init(struct budget_functions *f, uint32_t most,
 			  const _Atomic uint64_t *verdicts, uint32_t slots);
-/* The index of an ITEM_MODULE's module, or BUDGET_NONE. words: of the item. */
+/* The index of the module that the item tells of, or BUDGET_NONE. */
 uint32_t budget_functions_module(struct budget_functions *f,
-				 const uint64_t *item, uint64_t words);
+				 const struct chunk_item *item,
+				 const struct module_item *m);
 /* The function's number. It is added, unless the user has chosen what is done
  * with it, or there is no room: then it is BUDGET_NONE. */
 uint32_t budget_functions_find(struct budget_functions *f, uint32_t module,

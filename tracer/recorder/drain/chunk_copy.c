@@ -24,61 +24,47 @@ static void last_for_brief(struct chunk_header *h,
 		h->tick_end = end < now.tick ? end : now.tick;
 }
 
-/* Add what the kernel has noted of the thread, as more items. A PARTIAL chunk
- * has none: what is written once is not kept for the whole chunk. */
-static uint32_t add_noted(struct chunk_header *h,
-			  const struct chunk_source *source, uint64_t *at,
-			  uint32_t funcs)
+/* Add what the kernel has noted of the thread. A PARTIAL chunk has none of it:
+ * what is written once is not kept for the whole chunk. */
+static void add_noted(const struct chunk_source *source,
+		      struct chunk_items *items)
 {
 	struct cpu_watch *const w = source->cpu;
-	uint32_t room = CHUNK_MAX_WORDS - CHUNK_HEADER_WORDS - h->records -
-			h->items - funcs;
-	uint32_t words, more;
+	const struct chunk_header *const h = items->h;
 
 	if (!w || h->level != 0 || source->slot >= w->slots ||
 	    h->tick_hz == 0 || (source->flags & CHUNK_PARTIAL) != 0)
-		return 0;
+		return;
 	cpu_watch_read(w, source->slot);
-	words = offcpu_item(&w->slot[source->slot].offcpu, h, at, room);
-	h->items += words;
-	room -= words;
-	more = chunk_samples_put(w, source->slot, source->maps,
-				 (const uint64_t *)h, at + words, room);
-	h->items += more;
-	return words + more;
+	chunk_items_add(items, offcpu_item(&w->slot[source->slot].offcpu, h,
+					   items->to, items->room));
+	chunk_samples_put(w, source->slot, source->maps, items);
 }
 
-/* Which calls it may not have. */
-static uint32_t add_demoted(struct chunk_header *h,
-			    const struct chunk_source *source, uint64_t *at,
-			    uint32_t funcs)
-{
-	const uint32_t words = !source->budget ? 0 :
-		budget_put(source->budget, (const uint64_t *)h, at,
-			   CHUNK_MAX_WORDS - CHUNK_HEADER_WORDS - h->records -
-			   h->items - funcs);
-
-	h->items += words;
-	return words;
-}
-
-int chunk_copy(uint64_t *out, const struct chunk_source *source)
+int chunk_copy(uint64_t *out, const struct chunk_source *source,
+	       struct chunk_items *items)
 {
 	const struct buffer b = { source->buffer, source->words,
 				  source->recording, source->flags };
 	struct chunk_header *const h = (void *)out;
 	const int found = buffer_open(out, &b);
-	uint64_t *at, end;
+	uint64_t end;
 
 	if (found <= 0)
 		return found;
 	h->tick_hz = source->rate->hz;
 	h->tick_hz_error = source->rate->error_ppb;
-	at = buffer_body(out, &b, &end);
+	uint64_t *const behind = buffer_body(out, &b, &end);
+
 	last_for_brief(h, source, end);
-	at += add_demoted(h, source, at, h->funcs);
-	at += add_noted(h, source, at, h->funcs);
-	buffer_end(h, &b, at);
+	chunk_items_read(items, out, CHUNK_MAX_WORDS);
+	items->to = behind;
+	items->room = CHUNK_MAX_WORDS - (uint32_t)(behind - out) - h->funcs;
+	if (source->budget)
+		budget_put(source->budget, items);
+	add_noted(source, items);
+	h->items += (uint32_t)(items->to - behind);
+	buffer_end(h, &b, items->to);
 	if (rate_is_stepped(source->rate, h->pair_tick, h->pair_mono,
 			    h->pair_width))
 		h->flags |= CHUNK_CLOCK_STEPPED;

@@ -23,10 +23,12 @@ struct chunk_source {
 };
 
 /* Copy the chunk to out, which has room for CHUNK_MAX_WORDS; check and complete
- * it. Returns its words; chunk_seal is still to be called. 0: nothing is in the
- * buffer. Negative: what lies there is no chunk of this recording. The buffer
- * may change while it is copied: only the copy is checked and used. */
-int chunk_copy(uint64_t *out, const struct chunk_source *source);
+ * it, and find its items. Returns its words; chunk_seal is still to be called.
+ * 0: nothing is in the buffer. Negative: what lies there is no chunk of this
+ * recording. The buffer may change while it is copied: only the copy is checked
+ * and used. */
+int chunk_copy(uint64_t *out, const struct chunk_source *source,
+	       struct chunk_items *items);
 
 /* How many calls are counted in a buffer now; any number if it is damaged. */
 uint64_t chunk_counted(const struct chunk_source *source);

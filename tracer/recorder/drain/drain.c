@@ -235,14 +235,15 @@ static void send_or_keep(struct drain *d, uint64_t *chunk, int words)
 		d->damaged++;
 	if (words <= 0)
 		return;
+	sink_note(d->sink, &d->items);
 	if (d->names)
-		lua_names_note(d->names, chunk, (uint32_t)words);
+		lua_names_note(d->names, &d->items);
 	if (d->selection)
-		selection_note(d->selection, chunk, (uint32_t)words);
+		selection_note(d->selection, &d->items);
 	if (d->budget)
-		budget_note(d->budget, chunk, (uint32_t)words);
+		budget_note(d->budget, &d->items, (uint32_t)words);
 	if (d->slow)
-		slow_calls_note(d->slow, chunk, (uint32_t)words);
+		slow_calls_note(d->slow, &d->items, (uint32_t)words);
 	if (chunk != sink_room(d->sink)) {
 		chunk_queue_keep(&d->copies, (uint32_t)words);
 		return;
@@ -285,7 +286,7 @@ static void take(struct drain *d, uint32_t i)
 	if (!atomic_compare_exchange_strong(state, &word, buffer_word(
 			BUFFER_TAKEN, buffer_slot(word), generation)))
 		return;
-	const int words = chunk_copy(chunk, &source);
+	const int words = chunk_copy(chunk, &source, &d->items);
 	const uint64_t counted = chunk_counted(&source);
 
 	memset(pool_owner_buffer(d->owner, i), 0, CHUNK_HEADER_WORDS * 8);
@@ -468,7 +469,7 @@ static void copy_live(struct drain *d, uint32_t i, uint64_t word)
 	const struct chunk_source source = source_of(d, i, CHUNK_PARTIAL);
 	uint64_t *const chunk = room(d);
 	const uint64_t counted = chunk_counted(&source);
-	const int words = chunk_copy(chunk, &source);
+	const int words = chunk_copy(chunk, &source, &d->items);
 	const uint64_t now = atomic_load(&d->owner->states[i]);
 
 	/* It may have been closed meanwhile or, with POOL_OVERWRITE, belong to

@@ -44,6 +44,7 @@ struct drain {
 	uint64_t gave_up;          /* how often that was so */
 	struct chunk_queue copies; /* not sent yet, where that takes too long:
 	                            * to copy takes a fraction of it */
+	struct chunk_items items;  /* of the chunk that was copied last */
 	/* These are shown each chunk as it is taken; borrowed; NULL: none. */
 	struct lua_names *names;
 	struct selection *selection;

@@ -362,33 +362,30 @@ static void keep_running(struct pass *p)
 
 /* ---- the dictionary ---- */
 
-/* A chunk_item_fn. */
-static void pass_item(void *ctx, const struct chunk_header *h,
-		      const uint64_t *item, uint64_t words)
+static void pass_item(struct pass *p, const struct chunk_item *item)
 {
-	struct pass *const p = ctx;
 	struct module_item m;
 
-	(void)h;
-	if (item_type(*item) == ITEM_STACK && words >= 2)
-		p->stack = item;
-	if (chunk_names_module(item, words, &m) && item[1] < DICT_MAX_MODULES)
-		p->module[item[1]] = chunk_names_module_hash(m.id, m.id_size,
-							     m.path);
+	if (item_type(*item->at) == ITEM_STACK && item->words >= 2)
+		p->stack = item->at;
+	if (chunk_names_module(item, &m))
+		p->module[m.number] = chunk_names_module_hash(m.id, m.id_size,
+							      m.path);
 }
 
 /* 0: it is none. */
 static uint64_t lua_id(const struct pass *p, uint64_t index)
 {
-	const uint64_t *const item = (const uint64_t *)p->h +
+	const uint64_t *const at = (const uint64_t *)p->h +
 		CHUNK_HEADER_WORDS + p->h->records + index;
+	const struct chunk_item item = { at, index < p->h->items ?
+					 (uint32_t)item_words(*at) : 0 };
 	struct lua_item f;
 
-	if (index >= p->h->items ||
-	    item_words(*item) > p->h->items - index ||
-	    !chunk_names_lua(item, item_words(*item), &f))
+	if (index >= p->h->items || item.words > p->h->items - index ||
+	    !chunk_names_lua(&item, &f))
 		return 0;
-	return verdict_of_lua(f.source, item[1], f.ordinal);
+	return verdict_of_lua(f.source, at[1], f.ordinal);
 }
 
 static uint8_t rule_of(const struct pass *p, uint64_t word)
@@ -421,18 +418,18 @@ static bool pass_dictionary(struct pass *p, const uint64_t *dictionary)
 	return any;
 }
 
-void slow_calls_note(struct slow_calls *s, const uint64_t *chunk,
+void slow_calls_note(struct slow_calls *s, const struct chunk_items *items,
 		     uint32_t words)
 {
 	static struct pass p;
-	const struct chunk_header *const h = (const void *)chunk;
+	const struct chunk_header *const h = items->h;
 
 	if ((h->flags & CHUNK_META) || s->rate->hz == 0 ||
 	    CHUNK_HEADER_WORDS + (uint64_t)h->records + h->items + h->funcs !=
 	    words || h->funcs > CHUNK_MAX_FUNCS)
 		return;
 	for (uint32_t i = 0; i < s->rules; i++)
-		selection_note(&s->selection[i], chunk, words);
+		selection_note(&s->selection[i], items);
 	p.s = s;
 	p.h = h;
 	p.now = h->tick_begin;
@@ -440,8 +437,9 @@ void slow_calls_note(struct slow_calls *s, const uint64_t *chunk,
 	p.top = p.n = p.beyond = p.undo_n = 0;
 	p.segment[0] = (struct segment){ 0 };
 	memset(p.module, 0, sizeof(p.module));
-	chunk_names_each(chunk, words, pass_item, &p);
-	if (!pass_dictionary(&p, chunk + words - h->funcs))
+	for (uint32_t i = 0; i < items->n; i++)
+		pass_item(&p, &items->item[i]);
+	if (!pass_dictionary(&p, (const uint64_t *)h + words - h->funcs))
 		return;
 	s->pass++;
 	pass_stack(&p);

@@ -42,5 +42,5 @@ int slow_calls_init(struct slow_calls *s, const struct slow_call_wish *wish,
 /* Look through a chunk of that many words, whose header and sizes were checked.
  * A PARTIAL chunk may come again. A coroutine's chunks must come in the order
  * in which it ran; where they do not, its suspended time is a lower bound. */
-void slow_calls_note(struct slow_calls *s, const uint64_t *chunk,
+void slow_calls_note(struct slow_calls *s, const struct chunk_items *items,
 		     uint32_t words);

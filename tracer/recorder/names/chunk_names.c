@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { MODULE_LEAST = 4 + BUILD_ID_WORDS + STRING_HEAD_WORDS };
+
 /* ---- what was seen ---- */
 
 int name_set_init(struct name_set *s, uint32_t most)
@@ -64,25 +66,48 @@ uint64_t name_set_mix(uint64_t hash, uint64_t value)
 
 /* ---- items ---- */
 
-void chunk_names_each(const uint64_t *chunk, uint32_t words, chunk_item_fn *fn,
-		      void *ctx)
+void chunk_items_add(struct chunk_items *items, uint32_t words)
 {
-	const struct chunk_header *const h = (const void *)chunk;
+	const uint64_t *const at = items->to;
+
+	if (words == 0)
+		return;
+	items->item[items->n++] = (struct chunk_item){ at, words };
+	if (item_type(*at) == ITEM_MODULE && words >= MODULE_LEAST &&
+	    at[1] < DICT_MAX_MODULES)
+		items->numbers[at[1] / 64] |= UINT64_C(1) << at[1] % 64;
+	items->to += words;
+	items->room -= words < items->room ? words : items->room;
+}
+
+void chunk_items_read(struct chunk_items *items, const uint64_t *chunk,
+		      uint32_t words)
+{
+	struct chunk_header *const h = (void *)(uintptr_t)chunk;
 	const uint64_t begin = CHUNK_HEADER_WORDS + (uint64_t)h->records;
-	const uint64_t *item = chunk + begin;
 	uint64_t left = h->items;
 
+	items->h = h;
+	items->room = items->n = 0;
+	memset(items->numbers, 0, sizeof(items->numbers));
 	if (begin > words || left > words - begin)
 		return;
-	while (left > 0) {
-		const uint64_t size = item_words(*item);
-
+	items->to = (uint64_t *)h + begin;
+	for (uint64_t size; left > 0; left -= size) {
+		size = item_words(*items->to);
 		if (size == 0 || size > left)
 			return;
-		fn(ctx, h, item, size);
-		item += size;
-		left -= size;
+		chunk_items_add(items, (uint32_t)size);
 	}
+}
+
+uint32_t chunk_items_number(const struct chunk_items *items)
+{
+	uint32_t i = DICT_MAX_MODULES;
+
+	while (i > 0 && items->numbers[(i - 1) / 64] >> (i - 1) % 64 & 1)
+		i--;
+	return i > 0 ? i - 1 : DICT_MAX_MODULES;
 }
 
 /* Copy the string that begins at at to CHUNK_STRING_MAX + 1 bytes: "" if it was
@@ -103,16 +128,18 @@ static uint64_t read_string(const uint64_t *at, uint64_t words, char *to)
 	return 2 + (stored + 7) / 8;
 }
 
-bool chunk_names_module(const uint64_t *item, uint64_t words,
-			struct module_item *m)
+bool chunk_names_module(const struct chunk_item *i, struct module_item *m)
 {
+	const uint64_t *const item = i->at;
 	const uint8_t *const id = (const void *)(item + 4);
 
-	if (item_type(*item) != ITEM_MODULE || words < 9 || id[0] > 20)
+	if (item_type(*item) != ITEM_MODULE || i->words < MODULE_LEAST ||
+	    item[1] >= DICT_MAX_MODULES || id[0] > 20)
 		return false;
+	m->number = (uint32_t)item[1];
 	m->id_size = id[0];
 	m->id = id + 1;
-	return read_string(item + 7, words - 7, m->path) > 0;
+	return read_string(item + 7, i->words - 7, m->path) > 0;
 }
 
 uint64_t chunk_names_module_hash(const uint8_t *id, unsigned id_size,
@@ -122,8 +149,10 @@ uint64_t chunk_names_module_hash(const uint8_t *id, unsigned id_size,
 	       XXH64(path, strlen(path), 0);
 }
 
-bool chunk_names_lua(const uint64_t *item, uint64_t words, struct lua_item *f)
+bool chunk_names_lua(const struct chunk_item *i, struct lua_item *f)
 {
+	const uint64_t *const item = i->at;
+	const uint64_t words = i->words;
 	char name[CHUNK_STRING_MAX + 1];
 	uint64_t file, more;
 

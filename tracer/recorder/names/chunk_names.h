@@ -29,22 +29,36 @@ uint32_t name_set_place(uint64_t hash);
 /* Add a value to a hash. Collisions are accepted: they cost one name. */
 uint64_t name_set_mix(uint64_t hash, uint64_t value);
 
-/* Call back for each item of a finished chunk of that many words. item has its
- * own number of words, and all of them lie in the chunk. */
-typedef void chunk_item_fn(void *ctx, const struct chunk_header *h,
-			   const uint64_t *item, uint64_t words);
-void chunk_names_each(const uint64_t *chunk, uint32_t words, chunk_item_fn *fn,
-		      void *ctx);
+/* The items of a chunk, found once for all who look at them. All their words
+ * lie in the chunk. */
+struct chunk_items {
+	struct chunk_header *h;
+	uint64_t *to;              /* more may be written here: */
+	uint32_t room, n;          /* words */
+	struct chunk_item { const uint64_t *at; uint32_t words; }
+		item[CHUNK_MAX_WORDS];
+	/* Of its modules, a bit each. */
+	uint64_t numbers[DICT_MAX_MODULES / 64];
+};
+
+/* Find those of a chunk of that many words. None can be written. */
+void chunk_items_read(struct chunk_items *items, const uint64_t *chunk,
+		      uint32_t words);
+/* Add one that was written behind the last: of no words, none. */
+void chunk_items_add(struct chunk_items *items, uint32_t words);
+/* A number that no module of the chunk has; the host gives out low ones.
+ * DICT_MAX_MODULES: there is none. */
+uint32_t chunk_items_number(const struct chunk_items *items);
 
 /* What an ITEM_MODULE says. */
 struct module_item {
+	uint32_t number;
 	const uint8_t *id;         /* the build-id, in the item */
 	unsigned id_size;          /* 0: there is none */
 	char path[CHUNK_STRING_MAX + 1]; /* "": it was cut, or has a NUL */
 };
 /* False: it is another item, or not whole. */
-bool chunk_names_module(const uint64_t *item, uint64_t words,
-			struct module_item *m);
+bool chunk_names_module(const struct chunk_item *item, struct module_item *m);
 /* The module as verdicts have it. */
 uint64_t chunk_names_module_hash(const uint8_t *id, unsigned id_size,
 				 const char *path);
@@ -59,7 +73,7 @@ struct lua_item {
 	                            * follows it */
 };
 /* False: it is another item, or not whole. */
-bool chunk_names_lua(const uint64_t *item, uint64_t words, struct lua_item *f);
+bool chunk_names_lua(const struct chunk_item *item, struct lua_item *f);
 
 /* The path of a file that a program names: for i = 0 as the program sees it,
  * which may be in another root or folder and is therefore tried first; for

@@ -3,6 +3,7 @@
  * they name is read, but nothing of it shows except what it calls functions.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/names/lua_names.h"
+#include "tracepoints/item.h"
 #include "tracer/recorder/names/lua_outline.h"
 
 #define XXH_INLINE_ALL
@@ -150,18 +151,16 @@ static void give(const uint64_t *item, const char *name, lua_names_fn *fn,
 		 void *ctx)
 {
 	const uint64_t words = item_words(item[0]);
+	const struct chunk_item whole = { item, (uint32_t)words };
 	const size_t size = strlen(name);
 	uint64_t made[2 * ITEM_MAX] = { 0 }, rest;
 	struct lua_item f;
 
 	assert(words <= ITEM_MAX && size < LUA_OUTLINE_NAME);
-	if (!chunk_names_lua(item, words, &f))
+	if (!chunk_names_lua(&whole, &f))
 		return;
-	rest = f.name + 2 + (size + 7) / 8;
 	memcpy(made, item, f.name * 8);
-	made[f.name] = string_put(size, size);
-	made[f.name + 1] = XXH64(name, size, 0);
-	memcpy(made + f.name + 2, name, size);
+	rest = (uint64_t)(item_put_string(made + f.name, name, size) - made);
 	memcpy(made + rest, item + f.rest, (words - f.rest) * 8);
 	made[0] = item_put(ITEM_LUA, rest + words - f.rest);
 	fn(ctx, made, (uint32_t)(rest + words - f.rest));
@@ -325,16 +324,17 @@ static void add(struct lua_names *n, struct lua_names_source *s,
 	s->first = (uint32_t)n->functions++;
 }
 
-static void note_lua(void *ctx, const struct chunk_header *h,
-		     const uint64_t *item, uint64_t words)
+static void note_lua(struct lua_names *n, uint32_t pid,
+		     const struct chunk_item *whole)
 {
-	struct lua_names *const n = ctx;
+	const uint64_t *const item = whole->at;
+	const uint64_t words = whole->words;
 	struct lua_names_source *s;
 	struct lua_item f;
 	uint64_t hash;
 
 	/* What begins with "=" is a name of no file. */
-	if (words > ITEM_MAX || !chunk_names_lua(item, words, &f) ||
+	if (words > ITEM_MAX || !chunk_names_lua(whole, &f) ||
 	    f.file[0] == '\0' || f.file[0] == '=' || f.line == 0)
 		return;
 	hash = name_set_mix(f.source, item[1]);
@@ -344,14 +344,15 @@ static void note_lua(void *ctx, const struct chunk_header *h,
 	if ((f.file[0] != '@' && n->seen.n >= SEEN_MAX / 2) ||
 	    !name_set_add(&n->seen, hash))
 		return;
-	s = source_of(n, f.source, f.file, h->pid);
+	s = source_of(n, f.source, f.file, pid);
 	if (s)
 		add(n, s, &f, item, words);
 }
 
-void lua_names_note(struct lua_names *n, const uint64_t *chunk, uint32_t words)
+void lua_names_note(struct lua_names *n, const struct chunk_items *items)
 {
-	chunk_names_each(chunk, words, note_lua, n);
+	for (uint32_t i = 0; i < items->n; i++)
+		note_lua(n, items->h->pid, &items->item[i]);
 }
 
 /* ---- before the end ---- */

@@ -22,9 +22,9 @@ struct lua_names {
 /* Returns negative if there is no memory. Nothing is ever freed: it lives as
  * long as the recorder. */
 int lua_names_init(struct lua_names *n);
-/* Note the Lua functions that a finished chunk of that many words names. Any
- * bytes may be in it. What is beyond limits or memory gets no name. */
-void lua_names_note(struct lua_names *n, const uint64_t *chunk, uint32_t words);
+/* Note the Lua functions that a chunk names. What is beyond limits or memory
+ * gets no name. */
+void lua_names_note(struct lua_names *n, const struct chunk_items *items);
 
 /* An ITEM_LUA with a name: words that are valid during the call. */
 typedef void lua_names_fn(void *ctx, const uint64_t *item, uint32_t words);

@@ -311,19 +311,6 @@ void selection_answer(struct selection *s, uint32_t pid, uint64_t hash,
 
 /* ---- all ---- */
 
-static void note_item(void *ctx, const struct chunk_header *h,
-		      const uint64_t *item, uint64_t words)
-{
-	struct module_item m;
-	struct lua_item f;
-
-	if (chunk_names_module(item, words, &m) && m.path[0])
-		meet_module(ctx, h->pid, m.path, chunk_names_module_hash(
-			    m.id, m.id_size, m.path));
-	else if (chunk_names_lua(item, words, &f))
-		note_lua(ctx, h, &f);
-}
-
 /* False: no memory. */
 static bool split(struct selection_set *set, const char *text)
 {
@@ -346,7 +333,16 @@ int selection_init(struct selection *s, const struct selection_wish *wish,
 	       name_set_init(&s->seen, SEEN_MAX) : -1;
 }
 
-void selection_note(struct selection *s, const uint64_t *chunk, uint32_t words)
+void selection_note(struct selection *s, const struct chunk_items *items)
 {
-	chunk_names_each(chunk, words, note_item, s);
+	struct module_item m;
+	struct lua_item f;
+
+	for (uint32_t i = 0; i < items->n; i++)
+		if (chunk_names_module(&items->item[i], &m) && m.path[0])
+			meet_module(s, items->h->pid, m.path,
+				    chunk_names_module_hash(m.id, m.id_size,
+							    m.path));
+		else if (chunk_names_lua(&items->item[i], &f))
+			note_lua(s, items->h, &f);
 }

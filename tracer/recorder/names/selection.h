@@ -53,5 +53,5 @@ void selection_program(struct selection *s, const char *path);
  * of its functions it is that recording begins with. hash: as in verdict.h. */
 void selection_answer(struct selection *s, uint32_t pid, uint64_t hash,
 		      const char *name);
-/* What a finished chunk of that many words, which may hold any bytes, names. */
-void selection_note(struct selection *s, const uint64_t *chunk, uint32_t words);
+/* What a chunk names. */
+void selection_note(struct selection *s, const struct chunk_items *items);

@@ -153,21 +153,16 @@ static void note_lua(struct archive *a, const struct chunk_header *h,
 	add(a, &f);
 }
 
-static void note_item(void *ctx, const struct chunk_header *h,
-		      const uint64_t *item, uint64_t words)
+void archive_note(struct archive *a, const struct chunk_items *items)
 {
 	struct module_item m;
 	struct lua_item f;
 
-	if (chunk_names_module(item, words, &m))
-		note_module(ctx, h, item, &m);
-	else if (chunk_names_lua(item, words, &f))
-		note_lua(ctx, h, &f);
-}
-
-void archive_note(struct archive *a, const uint64_t *chunk, uint32_t words)
-{
-	chunk_names_each(chunk, words, note_item, a);
+	for (uint32_t i = 0; i < items->n; i++)
+		if (chunk_names_module(&items->item[i], &m))
+			note_module(a, items->h, items->item[i].at, &m);
+		else if (chunk_names_lua(&items->item[i], &f))
+			note_lua(a, items->h, &f);
 }
 
 /* ---- copying a file ---- */

@@ -23,9 +23,9 @@ struct archive {
  * caller's. Returns 0, or negative if it cannot: it prints why. Nothing is ever
  * freed: the archive lives as long as the recorder. */
 int archive_init(struct archive *a, int folder);
-/* Note the files that a finished chunk of that many words names. Any bytes may
- * be in it. Each file is noted once, by a hash of its build-id or its name. */
-void archive_note(struct archive *a, const uint64_t *chunk, uint32_t words);
+/* Note the files that a chunk names, each once, by a hash of its build-id or
+ * its name. */
+void archive_note(struct archive *a, const struct chunk_items *items);
 /* Copy all files that were noted and close the list; call it once. After that,
  * copied, missing and bytes are known. */
 void archive_pack(struct archive *a);

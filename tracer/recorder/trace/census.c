@@ -1,7 +1,6 @@
 /* census.c - sets of numbers, kept as lists that are sorted when they are full.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/census.h"
-#include "tracer/recorder/names/chunk_names.h"
 
 #include <stdlib.h>
 
@@ -51,17 +50,6 @@ static void add(struct census_list *l, uint64_t id)
 	l->id[l->count++] = id;
 }
 
-/* A chunk_item_fn. */
-static void note_vm(void *ctx, const struct chunk_header *h,
-		    const uint64_t *item, uint64_t words)
-{
-	struct census *const c = ctx;
-
-	if (item_type(*item) == ITEM_VM && words > 1)
-		add(&c->list[CENSUS_VMS],
-		    (uint64_t)h->process << 32 | (uint32_t)item[1]);
-}
-
 void census_add(struct census *c, uint32_t process, uint32_t thread)
 {
 	add(&c->list[CENSUS_PROCESSES], process);
@@ -74,14 +62,18 @@ void census_forget(struct census *c)
 		c->list[i].count = 0;
 }
 
-void census_note(struct census *c, const uint64_t *chunk, uint32_t words)
+void census_note(struct census *c, const struct chunk_items *items)
 {
-	const struct chunk_header *const h = (const void *)chunk;
+	const struct chunk_header *const h = items->h;
 
-	if (h->flags & CHUNK_META)
-		return;
 	census_add(c, h->process, h->thread);
-	chunk_names_each(chunk, words, note_vm, c);
+	for (uint32_t i = 0; i < items->n; i++) {
+		const uint64_t *const at = items->item[i].at;
+
+		if (item_type(*at) == ITEM_VM && items->item[i].words > 1)
+			add(&c->list[CENSUS_VMS],
+			    (uint64_t)h->process << 32 | (uint32_t)at[1]);
+	}
 }
 
 void census_finish(struct census *c)

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracepoints/chunk.h"
+#include "tracer/recorder/names/chunk_names.h"
 
 enum census_kind { CENSUS_PROCESSES, CENSUS_THREADS, CENSUS_VMS,
 		   CENSUS_KINDS };
@@ -18,9 +18,8 @@ struct census {
 	} list[CENSUS_KINDS];
 };
 
-/* Note whose chunk of that many words this is. What is in it is not trusted.
- * Without memory less is counted. */
-void census_note(struct census *c, const uint64_t *chunk, uint32_t words);
+/* Note whose chunk this is. Without memory less is counted. */
+void census_note(struct census *c, const struct chunk_items *items);
 /* The same of a chunk that is known by its head alone. */
 void census_add(struct census *c, uint32_t process, uint32_t thread);
 /* Begin anew. */

@@ -147,6 +147,14 @@ const uint64_t *sink_reserve(struct sink *s, uint32_t words)
 	return room;
 }
 
+void sink_note(struct sink *s, const struct chunk_items *items)
+{
+	if (!s->flight)
+		census_note(&s->census, items);
+	if (s->archive)
+		archive_note(s->archive, items);
+}
+
 void sink_send(struct sink *s, const uint64_t *chunk, uint32_t words)
 {
 	uint64_t *const packed = chunk_queue_room(&s->backlog, false);
@@ -154,16 +162,11 @@ void sink_send(struct sink *s, const uint64_t *chunk, uint32_t words)
 				      packer_way(s->compress));
 
 	s->chunks++;
-	if (!s->flight) {
-		arrival_note(&s->arrival, (const void *)chunk);
-		census_note(&s->census, chunk, words);
-	}
-	if (s->archive)
-		archive_note(s->archive, chunk, words);
 	if (s->flight) {
 		flight_ring_keep(s->flight, (const void *)chunk, n);
 		return;
 	}
+	arrival_note(&s->arrival, (const void *)chunk);
 	if (!s->lttng) {
 		spill(s, packed, n);
 		return;

@@ -50,6 +50,8 @@ uint64_t *sink_room(struct sink *s);
  * file: SPILL_RESERVE_WORDS, zeros at the end, valid until a chunk is sent. It
  * must have at most CHUNK_MAX_WORDS / 2 words. */
 const uint64_t *sink_reserve(struct sink *s, uint32_t words);
+/* What a chunk of a thread has, which is sent later. */
+void sink_note(struct sink *s, const struct chunk_items *items);
 /* Send a sealed chunk, made there or elsewhere. May take a second if LTTng's
  * ring is full. Never fails: a chunk that can be written nowhere is counted. */
 void sink_send(struct sink *s, const uint64_t *chunk, uint32_t words);
