@@ -102,8 +102,8 @@ static void tell_unrecorded(struct teller *t, const struct session *s)
 		{ "lost.unheard", "threads",
 		  " of which nothing is here: no buffer was ever free" },
 		{ "lost.unrecorded", "calls",
-		  " of threads that could not be recorded, "
-		  "or of the loader before the program began" },
+		  " that could not be recorded: no memory or no room, "
+		  "or made by the loader before the program began" },
 		{ "lost.late", "calls",
 		  " of threads after their last destructor" },
 	};

@@ -12,7 +12,7 @@ record "$T/resolved"
 status=$?
 [ $status = 3 ] || fail "status $status, not 3"
 report
-grep -q '^# lost: 1 call of threads that .* or of the loader' "$T/report.err" ||
+grep -q '^# lost: 1 call that could .* made by the loader' "$T/report.err" ||
 	fail "the resolver is not counted"
 [ "$(calls call_chosen)" = 1 ] || fail "call_chosen is missing"
 cat >"$T/own.c" <<'C'
@@ -28,6 +28,6 @@ record "$T/own"
 status=$?
 [ $status = 2 ] || fail "own: status $status, not 2"
 report
-grep -q '^# lost: 2 calls .* or of the loader' "$T/report.err" ||
+grep -q '^# lost: 2 calls that could .* made by the loader' "$T/report.err" ||
 	fail "own: the resolver and helper are not counted"
 [ "$(calls one)" = 1 ] || fail "own: one is missing"

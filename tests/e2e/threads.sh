@@ -19,7 +19,7 @@ record "$P/p_threads" no-memory 50 || fail "no-memory: weft record fails"
 report
 truth=$(awk '{ n += $2 } END { print n }' "$T/out")
 seen=$(($(calls small) + $(calls run)))
-lost=$(sed -n 's/^# lost: \([0-9,]*\) calls of threads that could not .*/\1/p' \
+lost=$(sed -n 's/^# lost: \([0-9,]*\) calls that could not .*/\1/p' \
 	"$T/report.err" | tr -d ,)
 [ $((seen + ${lost:-0})) = "$truth" ] ||
 	fail "no-memory: $seen and ${lost:-0} lost calls are not $truth"

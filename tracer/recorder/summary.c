@@ -233,8 +233,8 @@ static uint64_t print_unjoined(const struct recording *r)
 			  "filter, or Linux before 4.14)") +
 	       print_lost(s->unslotted_threads, "threads", words) +
 	       print_lost(s->unrecorded, "calls",
-			  " of threads that could not be recorded, "
-			  "or of the loader before the program began") +
+			  " that could not be recorded: no memory or no room, "
+			  "or made by the loader before the program began") +
 	       print_lost(s->after_destructors, "calls",
 			  " of threads after their last destructor");
 }

@@ -42,7 +42,8 @@ done
 # These are options of other programs.
 printf '%s\n' --plugin-path --shm-size --cflags --libs --component --params \
 	--cap-add --mount --now --target \
-	--begin --end --output-format --names --fields --array --wait --only-keep-debug --build-id --exists >>"$T/options"
+	--begin --end --output-format --names --fields --array --wait --only-keep-debug --build-id --exists \
+	--data-binary --retry >>"$T/options"
 for page in README.md docs/guide.md docs/lua.md docs/fleets.md docs/report-reading.md docs/ci.md; do
 	for option in $(grep -oE -e '`[^`]*`|^    .*' "$page" | sed 's/ -- .*//' |
 		grep -oE -e '(^|[ `])--[a-z][a-z-]+' | tr -d ' `' | sort -u); do

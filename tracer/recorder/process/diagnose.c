@@ -241,7 +241,8 @@ void diagnose_partial(const char *path, const struct diagnose_facts *facts)
 		explain_lua(path, &file, facts);
 	if (facts->trouble & TROUBLE_NO_MEMORY)
 		message_trouble("a recorded program had no memory left for "
-				"weft: some of its threads are missing");
+				"weft: some of its threads or coroutines are "
+				"missing");
 	if (facts->trouble & TROUBLE_CONFINED)
 		message_trouble("a thread entered seccomp's strict mode: it "
 				"was recorded until then");
