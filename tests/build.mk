@@ -53,7 +53,7 @@ $(patsubst tests/%.c,$(TEST_DIR)/obj/%.o,$(filter tests/unit/test_lua_%,\
 
 # The same for each other version of Lua: test_lua_heal_53 and so on.
 LUA_TESTS := $(filter $(notdir $(UNIT_SRC:.c=)),\
-	test_lua_heal test_lua_coroutine test_lua_ordinal test_lua_asked \
+	test_lua_heal test_lua_coroutine test_lua_written test_lua_asked \
 	test_lua_jump test_lua_code)
 define lua_test_rule
 UNIT_BIN += $(TEST_DIR)/$(1)_$(2)
@@ -173,7 +173,7 @@ $(eval $(call oracle_rule,gcc,O2,woven-luajit,21))
 oracle: $(ORACLE_BIN)
 	+$(Q)$(MAKE) --no-print-directory B=$(B)/breaks \
 		CFLAGS=-DWEFT_TEST_BREAKS host $(B)/breaks/tests/test_lua_heal \
-		$(B)/breaks/tests/test_lua_ordinal \
+		$(B)/breaks/tests/test_lua_written \
 		$(B)/breaks/tests/test_host_jump
 
 # What makes up the sessions of tests/reference.

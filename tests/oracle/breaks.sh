@@ -55,7 +55,7 @@ run_group() {
 	calls) BUILDS=' ' tests/e2e/calls.sh ;;
 	splits) BUILDS=gcc-O2 tests/e2e/calls.sh ;;
 	heal) "$B/breaks/tests/test_lua_heal" ;;
-	ordinal) "$B/breaks/tests/test_lua_ordinal" ;;
+	ordinal) "$B/breaks/tests/test_lua_written" ;;
 	thrown) LUAS=lua5.4 tests/e2e/lua-thrown.sh ;;
 	woven) BATCH=8 tests/oracle/seed "$B/tests/oracle/woven-gcc-O2" \
 		401 402 403 404 405 406 407 408 ;;

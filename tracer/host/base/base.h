@@ -57,7 +57,14 @@ INLINE uint64_t hash_place(uint64_t value, int bits)
 	return value * GOLDEN >> (64 - bits);
 }
 
-/* The same by the lower half of the value, in which addresses differ: an
+/* A hash of both. */
+INLINE uint64_t hash_mix(uint64_t a, uint64_t b)
+{
+	a = (a ^ b) * GOLDEN;
+	return a ^ a >> 32;
+}
+
+/* hash_place by the lower half of the value, in which addresses differ: an
  * instruction less, for hot paths. */
 INLINE uint32_t hash_low(uint64_t value, int bits)
 {

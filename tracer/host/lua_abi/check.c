@@ -11,7 +11,7 @@
 static uint64_t careful_word(uint64_t at);
 #define LAYOUT_WORD careful_word
 #include "tracer/host/lua_abi/abi.h"
-#include "tracer/host/lua_abi/code_names.h"
+#include "tracer/host/lua_abi/code.h"
 
 enum { MEMORY = 1 << 20, LEAST_EVENTS = 20, WRITTEN_MOST = 16 };
 
@@ -395,13 +395,13 @@ static void learn(lua_State *L)
 
 static const char named_script[] =
 	"local function a() end local M, e, t = {}, x\n"
-	"M.b = function() end function M.c.d() end function M:m(x) end\n"
-	"t = { f = function() end, x = 1, g = { h = function() end } }\n"
-	"function glob() end G.x.y = function() end\n"
-	"e:on('click', 1, function() end) sort(t, function() end)\n"
-	"M.put('key', { k = function() end })\n"
+	"M.b = function() end function G.d() end t = { f = function() end, "
+	"x = 1, g = { h = function() end } }\n"
+	"function glob() end e:on(1, function() end) "
+	"M.sort(t, function() end)\n"
+	"M.put('key', { k = function() end }) put(function() end)\n"
 	"local up = function() M = function() end e.x = function() end\n"
-	"function e:z() end e.put(function() end) return function() end end\n"
+	"e.put(function() end) return function() end end\n"
 	"M[a] = function() end x = x and 1 or function() end\n"
 	"if x == 1 then x = 2 end (x and e or G)(function() end)\n"
 	"local i, j = function() end, function() end\n"
@@ -409,34 +409,38 @@ static const char named_script[] =
 
 /* Those in the chunk itself, then those in up. */
 static const char *const named[] = {
-	"a", "M.b", "M.c.d", "M:m", "t.f", "t.g.h", "glob", "G.x.y",
-	"e:on(\"click\")", "sort(...)", "k", "up", "", "x", "", "i", "j", "i",
-	"j", "", "M", "e.x", "e:z", "e.put(...)", "return of up",
+	"a", "M.b", "G.d", "t.f", "g.h", "glob", "e.on(...)", "M.sort(...)",
+	"k", "put(...)", "up", "", "x", "", "i", "j", "i", "j", "",
+	"M", "e.x", "e.put(...)", "",
 };
 enum { NAMED = sizeof(named) / sizeof(*named) };
 
-struct naming { uint32_t count, wrong; };
+struct naming {
+	struct { uint64_t at; struct code_name name; } of[NAMED];
+	uint32_t count;
+};
 
 static void try_name(void *ctx, uint64_t child, const char *name,
 		     uint32_t size)
 {
 	struct naming *const n = ctx;
+	uint32_t i = 0;
 
-	(void)child;
-	if (n->count == NAMED || strlen(named[n->count]) != size ||
-	    memcmp(named[n->count], name, size) != 0)
-		n->wrong++;
-	else
-		n->count++;
+	while (i < n->count && n->of[i].at != child)
+		i++;
+	if (i == NAMED)
+		return;
+	n->count += i == n->count;
+	n->of[i].at = child;
+	n->of[i].name.size = size;
+	memcpy(n->of[i].name.text, name, size);
 }
 
 static bool are_names_right(lua_State *L)
 {
-	static const char up[] = "up";
 	const struct weft_lua_api *const api = trial->api;
-	const struct code_text own[] = { { 0, 0 }, { (uint64_t)up, 2 } };
-	struct naming n = { 0, 0 };
-	uint32_t left = CODE_LOOKS;
+	struct naming n = { .count = 0 };
+	uint32_t left = CODE_LOOKS, wrong = 0;
 	struct proto_tree t;
 	uint64_t at;
 
@@ -444,14 +448,14 @@ static bool are_names_right(lua_State *L)
 		return false;
 	at = layout_prototype((uint64_t)API(api, lua_topointer)(L, -1));
 	proto_tree_begin(&t, at);
-	for (bool is_inner = false; at != 0; at = proto_tree_next(&t)) {
-		if (layout_children(at) == 0)
-			continue;
-		code_each(&t, own[is_inner], &left, try_name, &n);
-		is_inner = true;
-	}
+	for (; at != 0; at = proto_tree_next(&t))
+		code_each(at, &left, try_name, &n);
 	API(api, lua_settop)(L, -2);
-	return n.count == NAMED && n.wrong == 0 && !trial->faulted;
+	for (uint32_t i = 0; i < n.count; i++)
+		wrong += n.of[i].name.size != strlen(named[i]) ||
+			 memcmp(n.of[i].name.text, named[i],
+				n.of[i].name.size) != 0;
+	return n.count == NAMED && wrong == 0 && !trial->faulted;
 }
 
 /* --------------------------------------------------------- what is returned

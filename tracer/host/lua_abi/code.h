@@ -1,22 +1,21 @@
-/* code.h - a function's instructions, as far as names need them, in one form
- * for all versions of Lua; its constants and the names of its variables. Used
- * only after check.c has tried it on the library at hand. Of what is read only
- * the counts are trusted. SPDX-License-Identifier: MIT */
+/* code.h - what the code of a function calls the functions written in it, where
+ * no text says so, by what it does with each: a local variable, a global, an
+ * upvalue, a field, an argument. Needs the names of local variables: stripped
+ * code names nothing. Used only after check.c has tried it on the library at
+ * hand. Of what is read only the counts are trusted.
+ * SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "tracer/host/lua/written.h"
 #include "tracer/host/lua_abi/layout.h"
 
 enum {
-	CODE_MOST = 65535,   /* instructions of a function that are read */
-	CODE_LOOKS = 1 << 21, /* what all functions of a chunk may cost */
-	CODE_NAME = 128,     /* with a zero; as LUA_OUTLINE_NAME */
-	CODE_SPAN = 64,      /* as SPAN_MAX in lua_outline.c, */
-	CODE_LITERAL = 40,   /* LITERAL_MAX, */
-	CODE_TABLES = 8,     /* and OUTER_TABLES_MAX */
-	CODE_PARTS = 8,      /* of M.a.b */
-	CODE_REGISTERS = 256,
-	CODE_NONE = UINT32_MAX, /* no register */
-	CODE_TO_TOP = 1 << 20, /* all registers from one on */
+	CODE_MOST = 65535,     /* instructions of a function that are read */
+	CODE_LOOKS = 1 << 21,  /* what all functions of a chunk may cost */
+	CODE_REGISTERS = 128,  /* the first of a function, */
+	CODE_FIELDS = 32,      /* and functions in tables, that are followed */
+	CODE_CONSTANT = 1 << 16, /* a constant's number, not a register */
+	CODE_NONE = UINT32_MAX,  /* no register */
 };
 
 #if WEFT_LUA_ABI >= 54
@@ -36,110 +35,54 @@ enum { PROTO_UPVALUES = 60, PROTO_UPVALUE = 88, PROTO_LINE_INFO = 80,
        PROTO_LOCAL = 96, PROTO_TOTAL = 56 };
 #endif
 
-/* Text in the program's memory; size 0: none. */
-struct code_text { uint64_t at; uint64_t size; };
+/* ------------------------------------------------------------ instructions */
 
-/* The name of a table that a constructor makes. */
-struct code_table {
-	uint32_t pc;         /* where it is made; 0: none is kept here */
-	uint8_t way, size;
-	char text[CODE_SPAN];
-};
-
-/* A function whose code is read. */
-struct code {
-	uint64_t at;
-	const struct proto_tree *tree; /* it is the innermost there */
-	struct code_text own;          /* its own name, where that is known */
-	uint32_t count;                /* of instructions */
-	uint32_t *left;                /* of CODE_LOOKS */
-	bool is_stripped;
-	uint16_t set[CODE_REGISTERS];  /* where each was last set, plus 1 */
-	struct code_table table[CODE_TABLES]; /* by register */
-};
-
-/* ------------------------------------------------------------ instructions
- * Those that names need; the same for all versions. */
-
-enum code_kind {
-	CODE_OTHER,          /* sets a */
-	CODE_NOTHING,        /* sets no register */
-	CODE_JUMP,           /* to target */
-	CODE_MAKE,           /* a = the function in place b */
-	CODE_MOVE,           /* a = b */
-	CODE_LOAD,           /* a = a constant, but no string; or nil, to b */
-	CODE_STRING,         /* a = key */
-	CODE_TABLE,          /* a = {} */
-	CODE_GLOBAL,         /* a = key */
-	CODE_UPVALUE,        /* a = upvalue b */
-	CODE_FIELD,          /* a = b.key */
-	CODE_UPFIELD,        /* a = upvalue b.key */
-	CODE_METHOD,         /* a, a + 1 = b.key, b */
-	CODE_CALL,           /* a, with count arguments from b on */
-	CODE_RETURN,         /* count values from a on */
-	CODE_LIST,           /* a[...] = registers behind it */
-	CODE_SET_GLOBAL,     /* key = value */
-	CODE_SET_UPVALUE,    /* upvalue b = value */
-	CODE_SET_FIELD,      /* a.key = value */
-	CODE_SET_UPFIELD,    /* upvalue b.key = value */
-	CODE_SET_ITEM,       /* a[...] = value */
-};
-
-struct code_op {
-	enum code_kind kind;
-	uint32_t a, b, count, value, target;
-	uint32_t next;       /* where the next instruction is */
-	uint32_t key_in;     /* the key is in this register, or CODE_NONE */
-	uint64_t key;        /* a string object, or 0 */
-};
-
-/* One letter an instruction, in their order: see code_shape. */
+/* What each instruction does, in their order:
+ *   .  sets register a         -  sets none            j  jumps
+ *   x  a = a function          b  a = {}               m  a = b
+ *   g  a = a global            u  a = an upvalue       p  a = an upvalue.key
+ *   t f  a = b.key             s  a = b.key, for a method
+ *   G U P T F  the other way   I  b[...] = a           c  calls a
+ *   L  uses what is above a    r  ends */
 static const char code_shapes[] =
 #if WEFT_LUA_ABI == 55
-	"mllk.lllnuUpt.fPTIFbs.........................---.....--j"
-	"----------.cCrR1.....Lx..---";
+	"m........uUpt.fPTIFbs.........................---.....--j"
+	"----------.ccrrr.....Lx..---";
 #elif WEFT_LUA_ABI == 54
-	"mllk.lllnuUpt.fPTIFbs.........................---.....--j"
-	"----------.cCrR1.....Lx.--";
+	"m........uUpt.fPTIFbs.........................---.....--j"
+	"----------.ccrrr.....Lx.--";
 #elif WEFT_LUA_ABI == 53
-	"mk.lnuptPUTbs.................j----.cCr....Lx.-";
+	"m....uptPUTbs.................j----.ccr....Lx.-";
 #elif WEFT_LUA_ABI == 52
-	"mk.lnuptPUTbs..........j----.cCr....Lx.-";
+	"m....uptPUTbs..........j----.ccr....Lx.-";
 #elif WEFT_LUA_ABI == 51
-	"mklnugtGUTbs..........j----.cCr...L-x.";
+	"m...ugtGUTbs..........j----.ccr...L-x.";
 #else
-	"------------..----m....................kllllnuU----xbbgGtf..TFI.I"
+	"------------..----m..........................uU----xbbgGtf..TFI.I"
 	"cccc...-rrrr...........j";
 #endif
-
-/* A register, or a constant's number and CODE_CONSTANT. */
-enum { CODE_CONSTANT = 1 << 16 };
 
 /* The fields of an instruction. b and c are as key and value may be in it. */
 struct code_fields { uint32_t op, a, b, c, wide; };
 
+/* The bytes of the string among the constants of that number, which end with a
+ * zero; 0: it is none. */
 #if WEFT_LUA_ABI == 21
-INLINE struct code_fields code_fields(uint32_t i)
+INLINE struct code_fields code_fields(uint64_t at, uint32_t pc, uint32_t *i)
 {
-	return (struct code_fields){ i & 0xff, i >> 8 & 0xff, i >> 24,
-				     i >> 16 & 0xff, i >> 16 };
+	*i = layout_half(at + PROTO_SIZE + 4 * (uint64_t)pc);
+	return (struct code_fields){ *i & 0xff, *i >> 8 & 0xff, *i >> 24,
+				     *i >> 16 & 0xff, *i >> 16 };
 }
 
-INLINE uint32_t code_instruction(uint64_t at, uint32_t pc)
-{
-	return layout_half(at + PROTO_SIZE + 4 * (uint64_t)pc);
-}
-
-/* The string among the constants of that number, 0: it is none. */
 INLINE uint64_t code_string(uint64_t at, uint32_t i)
 {
-	uint64_t o;
+	const uint64_t o = i >= layout_half(at + PROTO_CHILDREN) ? 0 :
+		layout_word(layout_word(at + PROTO_CHILD) -
+			    8 * ((uint64_t)i + 1));
 
-	if (i >= layout_half(at + PROTO_CHILDREN))
-		return 0;
-	o = layout_word(layout_word(at + PROTO_CHILD) -
-			8 * ((uint64_t)i + 1));
-	return layout_byte(o + OBJECT_TYPE) == TYPE_STRING ? o : 0;
+	return o != 0 && layout_byte(o + OBJECT_TYPE) == TYPE_STRING ?
+	       layout_bytes(o) : 0;
 }
 
 INLINE uint32_t code_jump(uint32_t i, uint32_t pc)
@@ -147,35 +90,31 @@ INLINE uint32_t code_jump(uint32_t i, uint32_t pc)
 	return pc + 1 + (i >> 16) - 0x8000;
 }
 #else
-INLINE struct code_fields code_fields(uint32_t i)
+INLINE struct code_fields code_fields(uint64_t at, uint32_t pc, uint32_t *i)
 {
+	*i = layout_half(layout_word(at + PROTO_CODE) + 4 * (uint64_t)pc);
 #if WEFT_LUA_ABI >= 54
-	return (struct code_fields){ i & 0x7f, i >> 7 & 0xff, i >> 16 & 0xff,
-				     i >> 24 | (i & 1 << 15) << 1, i >> 15 };
+	return (struct code_fields){
+		*i & 0x7f, *i >> 7 & 0xff, *i >> 16 & 0xff,
+		*i >> 24 | (*i & 1 << 15) << 1, *i >> 15 };
 #else
-	const uint32_t b = i >> 23, c = i >> 14 & 0x1ff;
+	const uint32_t b = *i >> 23, c = *i >> 14 & 0x1ff;
 
 	return (struct code_fields){
-		i & 0x3f, i >> 6 & 0xff,
+		*i & 0x3f, *i >> 6 & 0xff,
 		b < 256 ? b : (b - 256) | CODE_CONSTANT,
-		c < 256 ? c : (c - 256) | CODE_CONSTANT, i >> 14,
+		c < 256 ? c : (c - 256) | CODE_CONSTANT, *i >> 14,
 	};
 #endif
 }
 
-INLINE uint32_t code_instruction(uint64_t at, uint32_t pc)
-{
-	return layout_half(layout_word(at + PROTO_CODE) + 4 * (uint64_t)pc);
-}
-
 INLINE uint64_t code_string(uint64_t at, uint32_t i)
 {
-	uint64_t k;
+	const uint64_t k = i >= layout_half(at + PROTO_CONSTANTS) ? 0 :
+			   layout_word(at + PROTO_CONSTANT) + 16 * (uint64_t)i;
 
-	if (i >= layout_half(at + PROTO_CONSTANTS))
-		return 0;
-	k = layout_word(at + PROTO_CONSTANT) + 16 * (uint64_t)i;
-	return (layout_byte(k + 8) & 0x0f) == LUA_TSTRING ? layout_word(k) : 0;
+	return k != 0 && (layout_byte(k + 8) & 0x0f) == LUA_TSTRING ?
+	       layout_bytes(layout_word(k)) : 0;
 }
 
 INLINE uint32_t code_jump(uint32_t i, uint32_t pc)
@@ -188,256 +127,46 @@ INLINE uint32_t code_jump(uint32_t i, uint32_t pc)
 }
 #endif
 
-/* Behind an instruction that makes a function, 5.1 lists its upvalues. */
-INLINE uint32_t code_behind(const struct code *c, uint32_t pc, uint32_t child)
+/* Of a key: a string constant. */
+INLINE uint64_t code_key(uint64_t at, uint32_t key)
 {
-#if WEFT_LUA_ABI == 51
-	const uint64_t at = child < layout_children(c->at) ?
-			    layout_child(c->at, child) : 0;
-
-	return pc + 1 + (at == 0 ? 0 : layout_byte(at + PROTO_CAPTURED));
-#else
-	(void)c;
-	(void)child;
-	return pc + 1;
-#endif
+	return key & CODE_CONSTANT ?
+	       code_string(at, key & ~(uint32_t)CODE_CONSTANT) : 0;
 }
 
-/* A key that is a register, or a constant with CODE_CONSTANT. */
-INLINE void code_key(const struct code *c, struct code_op *o, uint32_t key)
-{
-	if (key & CODE_CONSTANT)
-		o->key = code_string(c->at, key & ~(uint32_t)CODE_CONSTANT);
-	else
-		o->key_in = key;
-}
+/* --------------------------------------------------------------- variables */
 
-/* A call's arguments, and what is returned. */
-INLINE void code_make_call(struct code_op *o, struct code_fields f)
-{
-#if WEFT_LUA_ABI == 21
-	enum { CALLM = 65, CALL = 66, CALLMT = 67, RETM = 73 };
-	const bool is_open = f.op == CALLM || f.op == CALLMT || f.op == RETM;
-	const uint32_t n = o->kind == CODE_CALL && f.op <= CALL ? f.c : f.wide;
-
-	o->b = o->a + 2;
-	o->count = is_open ? CODE_TO_TOP : n - 1;
-#else
-	o->b = o->a + 1;
-	o->count = f.b == 0 ? CODE_TO_TOP : f.b - 1;
-#endif
-}
-
-/* Instructions that get a value. */
-static void code_shape_get(const struct code *c, struct code_op *o,
-			   struct code_fields f, char shape)
-{
-	switch (shape) {
-	case 'g':
-		o->kind = CODE_GLOBAL;
-		o->key = code_string(c->at, f.wide);
-		break;
-	case 'u':
-		o->kind = CODE_UPVALUE;
-		o->b = WEFT_LUA_ABI == 21 ? f.wide : f.b;
-		break;
-	case 'p':
-		o->kind = CODE_UPFIELD;
-		o->b = f.b;
-		code_key(c, o, f.c | (WEFT_LUA_ABI >= 54 ? CODE_CONSTANT : 0));
-		break;
-	case 's':
-		o->kind = CODE_METHOD;
-		o->b = f.b;
-		code_key(c, o, f.c | (WEFT_LUA_ABI >= 55 ? CODE_CONSTANT : 0));
-		break;
-	default:
-		o->kind = CODE_FIELD;
-		o->b = f.b;
-		code_key(c, o, shape == 'f' ? f.c | CODE_CONSTANT : f.c);
-	}
-}
-
-/* Instructions that set something. LuaJIT names the value first. */
-static void code_shape_set(const struct code *c, struct code_op *o,
-			   struct code_fields f, char shape)
-{
-	const bool is_jit = WEFT_LUA_ABI == 21;
-	const uint32_t key = is_jit ? f.c : f.b;
-
-	o->value = is_jit ? f.a : f.c & CODE_CONSTANT ? CODE_NONE : f.c;
-	if (is_jit)
-		o->a = f.b;
-	switch (shape) {
-	case 'G':
-		o->kind = CODE_SET_GLOBAL;
-		o->key = code_string(c->at, f.wide);
-		o->value = f.a;
-		break;
-	case 'U':
-		o->kind = CODE_SET_UPVALUE;
-		o->b = is_jit ? f.a : f.b;
-		o->value = is_jit ? f.wide : f.a;
-		break;
-	case 'P':
-		o->kind = CODE_SET_UPFIELD;
-		o->b = f.a;
-		code_key(c, o, key | (WEFT_LUA_ABI >= 54 ? CODE_CONSTANT : 0));
-		break;
-	case 'I':
-		o->kind = CODE_SET_ITEM;
-		break;
-	default:
-		o->kind = CODE_SET_FIELD;
-		code_key(c, o, shape == 'F' ? key | CODE_CONSTANT : key);
-	}
-}
-
-/* Instructions that make or copy a value. */
-static void code_shape_make(const struct code *c, struct code_op *o,
-			    struct code_fields f, char shape)
-{
-	const uint32_t b = WEFT_LUA_ABI == 21 ? f.wide : f.b;
-
-	switch (shape) {
-	case 'm':
-		o->kind = CODE_MOVE;
-		o->b = b;
-		break;
-	case 'k':
-		o->key = code_string(c->at, f.wide);
-		o->kind = o->key != 0 ? CODE_STRING : CODE_LOAD;
-		o->b = o->a;
-		break;
-	case 'l':
-		o->kind = CODE_LOAD;
-		o->b = o->a;
-		break;
-	case 'n':
-		o->kind = CODE_LOAD;
-		o->b = WEFT_LUA_ABI == 51 || WEFT_LUA_ABI == 21 ? b : o->a + b;
-		break;
-	case 'b': /* from 5.4 on its size is in another one behind it */
-		o->kind = CODE_TABLE;
-		o->next += WEFT_LUA_ABI >= 54;
-		break;
-	default:
-		o->kind = CODE_MAKE;
-		o->b = f.wide;
-		o->next = code_behind(c, o->next - 1, f.wide);
-	}
-}
-
-static void code_shape(const struct code *c, struct code_op *o,
-		       struct code_fields f, char shape)
-{
-	switch (shape) {
-	case '-':
-		o->kind = CODE_NOTHING;
-		break;
-	case 'L':
-		o->kind = CODE_LIST;
-		break;
-	case 'c': case 'C':
-		o->kind = CODE_CALL;
-		code_make_call(o, f);
-		break;
-	case 'r': case 'R': case '1':
-		o->kind = CODE_RETURN;
-		code_make_call(o, f);
-		if (shape != 'r')
-			o->count = shape == '1';
-		break;
-	case 'm': case 'k': case 'l': case 'n': case 'b': case 'x':
-		code_shape_make(c, o, f, shape);
-		break;
-	case 'g': case 'u': case 'p': case 's': case 't': case 'f':
-		code_shape_get(c, o, f, shape);
-		break;
-	case 'G': case 'U': case 'P': case 'T': case 'F': case 'I':
-		code_shape_set(c, o, f, shape);
-		break;
-	default:
-		break;
-	}
-}
-
-/* The instruction at pc. Behind the last one, and if no more may be read, it is
- * a return of nothing. */
-static struct code_op code_read(const struct code *c, uint32_t pc)
-{
-	struct code_op o = { .kind = CODE_RETURN, .next = pc + 1,
-			     .value = CODE_NONE, .key_in = CODE_NONE };
-	struct code_fields f;
-	uint32_t i;
-
-	if (pc >= c->count || *c->left == 0)
-		return o;
-	--*c->left;
-	i = code_instruction(c->at, pc);
-	f = code_fields(i);
-	o.kind = CODE_OTHER;
-	o.a = f.a;
-	if (f.op >= sizeof(code_shapes) - 1)
-		return o;
-	if (code_shapes[f.op] == 'j') {
-		o.kind = CODE_JUMP;
-		o.target = code_jump(i, pc);
-		return o;
-	}
-	code_shape(c, &o, f, code_shapes[f.op]);
-	return o;
-}
-
-/* Does it set a register, and which one first? */
-static bool code_sets(const struct code_op *o)
-{
-	return o->kind == CODE_OTHER || o->kind == CODE_CALL ||
-	       (o->kind >= CODE_MAKE && o->kind <= CODE_METHOD);
-}
-
-/* ------------------------------------------------------- what is in memory
- * Names of variables, and strings. */
-
-static struct code_text code_text_of(uint64_t string)
-{
-	return string == 0 ? (struct code_text){ 0, 0 } :
-	       (struct code_text){ layout_bytes(string),
-				   layout_length(string) };
-}
+/* A local variable: where its name is, and at which instructions it lives. */
+struct code_local { uint64_t name; uint32_t start, end; };
 
 #if WEFT_LUA_ABI == 21
 /* Bytes behind a prototype, to its end. */
-struct code_bytes { uint64_t at, end; };
+struct code_locals { uint64_t at, end; uint32_t start; };
 
-INLINE uint8_t code_byte(struct code_bytes *b)
+INLINE uint8_t code_byte(struct code_locals *l)
 {
-	return b->at < b->end ? layout_byte(b->at++) : 0;
+	return l->at < l->end ? layout_byte(l->at++) : 0;
 }
 
-INLINE struct code_bytes code_bytes(uint64_t at, uint32_t where)
+INLINE struct code_locals code_bytes(uint64_t at, uint32_t where)
 {
 	const uint64_t from = layout_word(at + where);
 	const uint64_t end = at + layout_half(at + PROTO_TOTAL);
 
-	return (struct code_bytes){ from < at ? end : from, end };
+	return (struct code_locals){ from < at ? end : from, end, 0 };
 }
 
-static struct code_text code_bytes_text(struct code_bytes *b)
+INLINE struct code_locals code_locals(uint64_t at)
 {
-	const uint64_t at = b->at;
-
-	while (code_byte(b) != 0)
-		;
-	return (struct code_text){ at, b->at <= at ? 0 : b->at - at - 1 };
+	return code_bytes(at, PROTO_LOCAL);
 }
 
-static uint32_t code_bytes_number(struct code_bytes *b)
+static uint32_t code_number(struct code_locals *l)
 {
 	uint32_t number = 0;
 
 	for (uint32_t shift = 0; shift < 32; shift += 7) {
-		const uint8_t byte = code_byte(b);
+		const uint8_t byte = code_byte(l);
 
 		number |= (uint32_t)(byte & 0x7f) << shift;
 		if (byte < 0x80)
@@ -446,57 +175,38 @@ static uint32_t code_bytes_number(struct code_bytes *b)
 	return number;
 }
 
-static struct code_text code_upvalue(const struct code *c, uint32_t i)
-{
-	struct code_bytes b = code_bytes(c->at, PROTO_UPVALUE);
-	struct code_text t = { 0, 0 };
-
-	if (i < layout_byte(c->at + PROTO_UPVALUES))
-		for (i++; i > 0; i--)
-			t = code_bytes_text(&b);
-	return t;
-}
-
-/* Walks through local variables. */
-struct code_locals { struct code_bytes b; uint32_t start; };
-struct code_local { struct code_text name; uint32_t start, end; };
-
-INLINE struct code_locals code_locals(uint64_t at)
-{
-	return (struct code_locals){ code_bytes(at, PROTO_LOCAL), 0 };
-}
-
 /* The first few bytes stand for variables that have no name. */
 static bool code_local_next(struct code_locals *l, struct code_local *v)
 {
 	enum { UNNAMED = 7 };
-	const uint64_t at = l->b.at;
-	const uint8_t first = code_byte(&l->b);
+	const uint64_t at = l->at;
+	const uint8_t first = code_byte(l);
 
-	if (first == 0)
-		return false;
-	v->name = (struct code_text){ 0, 0 };
-	if (first >= UNNAMED) {
-		l->b.at = at;
-		v->name = code_bytes_text(&l->b);
-	}
-	v->start = l->start += code_bytes_number(&l->b);
-	v->end = v->start + code_bytes_number(&l->b);
-	return true;
+	v->name = first < UNNAMED ? 0 : at;
+	for (uint8_t byte = first; first >= UNNAMED && byte != 0;)
+		byte = code_byte(l);
+	v->start = l->start += first == 0 ? 0 : code_number(l);
+	v->end = v->start + (first == 0 ? 0 : code_number(l));
+	return first != 0;
+}
+
+INLINE bool code_is_stripped(uint64_t at)
+{
+	return layout_word(at + PROTO_LINE_INFO) == 0;
+}
+
+static uint64_t code_upvalue(uint64_t at, uint32_t i)
+{
+	struct code_locals l = code_bytes(at, PROTO_UPVALUE);
+
+	if (i >= layout_byte(at + PROTO_UPVALUES))
+		return 0;
+	for (; i > 0 && l.at < l.end; i -= code_byte(&l) == 0)
+		;
+	return l.at < l.end ? l.at : 0;
 }
 #else
-static struct code_text code_upvalue(const struct code *c, uint32_t i)
-{
-	enum { SIZE = WEFT_LUA_ABI == 51 ? 8 : 16 };
-
-	return i >= layout_half(c->at + PROTO_UPVALUES) ?
-	       (struct code_text){ 0, 0 } :
-	       code_text_of(layout_word(layout_word(c->at + PROTO_UPVALUE) +
-					SIZE * (uint64_t)i));
-}
-
 struct code_locals { uint64_t at; uint32_t left; };
-struct code_local { struct code_text name; uint32_t start, end; };
 
 INLINE struct code_locals code_locals(uint64_t at)
 {
@@ -509,86 +219,368 @@ static bool code_local_next(struct code_locals *l, struct code_local *v)
 	if (l->left == 0)
 		return false;
 	l->left--;
-	v->name.at = layout_word(l->at); /* the string object */
+	v->name = layout_bytes(layout_word(l->at));
 	v->start = layout_half(l->at + 8);
 	v->end = layout_half(l->at + 12);
 	l->at += 16;
 	return true;
 }
+
+INLINE bool code_is_stripped(uint64_t at)
+{
+	return layout_half(at + PROTO_LINE_COUNT) == 0;
+}
+
+static uint64_t code_upvalue(uint64_t at, uint32_t i)
+{
+	enum { SIZE = WEFT_LUA_ABI == 51 ? 8 : 16 };
+	const uint64_t name = i >= layout_half(at + PROTO_UPVALUES) ? 0 :
+		layout_word(layout_word(at + PROTO_UPVALUE) +
+			    SIZE * (uint64_t)i);
+
+	return name == 0 ? 0 : layout_bytes(name);
+}
 #endif
 
-static struct code_text code_local_name(const struct code_local *v)
+/* ------------------------------------------------------- what registers hold
+ * The code is read once, from its beginning to its end. Registers are a stack:
+ * the lowest are the local variables that live, and what is put into one above
+ * these ends all that was in higher ones. */
+
+enum code_kind { CODE_OTHER, CODE_LOCAL, CODE_FUNCTION, CODE_TABLE,
+		 CODE_NAMED };
+
+struct code_value {
+	uint64_t what;   /* FUNCTION: its prototype; TABLE: its number, not 0;
+	                  * LOCAL and NAMED: the name, or its last part */
+	uint64_t base;   /* NAMED: what is before that, or 0 */
+	uint32_t until;  /* LOCAL: where it ends; other: where what is behind
+	                  * "and" and "or" meets the rest */
+	uint8_t kind;
+};
+
+/* Told of each function: its prototype, and its name, once when it is made, of
+ * size 0, and again whenever more is known of it. */
+typedef void code_fn(void *ctx, uint64_t child, const char *name,
+		     uint32_t size);
+
+struct code {
+	uint64_t at;
+	uint32_t pc;
+	uint32_t live, top;  /* how many local variables; what is above these */
+	uint32_t join;       /* where the last jump leads */
+	struct code_value value[CODE_REGISTERS];
+	struct { uint64_t child, table, key; } field[CODE_FIELDS];
+	uint32_t fields;     /* since the beginning: the last ones are kept */
+	code_fn *fn;
+	void *ctx;
+};
+
+struct code_name { char text[LUA_WRITTEN_NAME]; uint32_t size; };
+
+/* A word that Lua takes for a name. */
+static bool code_put_word(struct code_name *n, uint64_t at)
 {
-	return WEFT_LUA_ABI == 21 ? v->name : code_text_of(v->name.at);
-}
+	const uint32_t begin = n->size;
+	uint8_t byte;
 
-/* The local variable that this register is at pc. */
-static struct code_text code_local(uint64_t at, uint32_t *left, uint32_t reg,
-				   uint32_t pc)
-{
-	struct code_locals l = code_locals(at);
-	struct code_local v;
+	for (; at != 0 && (byte = layout_byte(at)) != 0; at++) {
+		const uint8_t letter = byte | 0x20;
 
-	while (*left > 0 && code_local_next(&l, &v) && v.start <= pc) {
-		--*left;
-		if (pc < v.end && reg-- == 0)
-			return code_local_name(&v);
-	}
-	return (struct code_text){ 0, 0 };
-}
-
-/* Where the next ones begin behind pc. */
-static uint32_t code_next_local(const struct code *c, uint32_t pc)
-{
-	struct code_locals l = code_locals(c->at);
-	struct code_local v;
-
-	while (*c->left > 0 && code_local_next(&l, &v)) {
-		--*c->left;
-		if (v.start > pc)
-			return v.start;
-	}
-	return CODE_NONE;
-}
-
-static struct code_text code_local_of(const struct code *c, uint32_t reg,
-				      uint32_t pc)
-{
-	return c->is_stripped ? (struct code_text){ 0, 0 } :
-	       code_local(c->at, c->left, reg, pc);
-}
-
-static bool code_is(struct code_text t, const char *text)
-{
-	const size_t size = strlen(text);
-
-	if (t.size != size)
-		return false;
-	for (size_t i = 0; i < size; i++)
-		if (layout_byte(t.at + i) != (uint8_t)text[i])
+		if (n->size == sizeof(n->text) ||
+		    ((letter < 'a' || letter > 'z') && byte != '_' &&
+		     (byte < '0' || byte > '9') && byte < 0x80))
 			return false;
+		n->text[n->size++] = (char)byte;
+	}
+	return n->size > begin;
+}
+
+static bool code_put(struct code_name *n, const char *text, uint32_t size)
+{
+	if (size > sizeof(n->text) - n->size)
+		return false;
+	memcpy(n->text + n->size, text, size);
+	n->size += size;
 	return true;
 }
 
-/* Stripped code: is this upvalue the one of the main function, which is its
- * globals? */
-static bool code_is_globals(const struct code *c, uint32_t i)
+/* The name base.key, or key if base is 0 or the globals. */
+static bool code_put_name(struct code_name *n, uint64_t base, uint64_t key)
 {
-#if WEFT_LUA_ABI == 51 || WEFT_LUA_ABI == 21
-	(void)c;
-	(void)i;
-	return false;
-#else
-	for (uint32_t level = c->tree->depth; --level > 0;) {
-		const uint64_t at = c->tree->at[level];
-		const uint64_t u = layout_word(at + PROTO_UPVALUE) +
-				   16 * (uint64_t)i;
+	if (base != 0 && (!code_put_word(n, base) || !code_put(n, ".", 1)))
+		return false;
+	if (n->size == 5 && memcmp(n->text, "_ENV.", 5) == 0)
+		n->size = 0;
+	return code_put_word(n, key);
+}
 
-		if (i >= layout_half(at + PROTO_UPVALUES) ||
-		    layout_byte(u + 8) != 0)
-			return false;
-		i = layout_byte(u + 9);
+static void code_tell(const struct code *c, uint64_t child, uint64_t base,
+		      uint64_t key)
+{
+	struct code_name n = { .size = 0 };
+
+	if (code_put_name(&n, base, key))
+		c->fn(c->ctx, child, n.text, n.size);
+}
+
+/* What is called so: a function, or a table, by which its functions are called.
+ * Another one that comes to lie there is not. */
+static void code_name_value(const struct code *c, struct code_value *v,
+			    uint64_t base, uint64_t key)
+{
+	if (v->kind == CODE_FUNCTION)
+		code_tell(c, v->what, base, key);
+	for (uint32_t i = 0; v->kind == CODE_TABLE && key != 0 &&
+	     i < CODE_FIELDS; i++)
+		if (c->field[i].table == v->what)
+			code_tell(c, c->field[i].child, key, c->field[i].key);
+	v->kind = CODE_OTHER;
+}
+
+static struct code_value code_get(const struct code *c, uint32_t reg)
+{
+	struct code_value v = { .kind = CODE_OTHER };
+
+	if (reg < CODE_REGISTERS)
+		v = c->value[reg];
+	if (v.kind == CODE_LOCAL)
+		v.until = CODE_NONE;
+	else if (c->pc >= v.until)
+		v.kind = CODE_OTHER;
+	return v;
+}
+
+/* All above the register ends. */
+static void code_end(struct code *c, uint32_t reg)
+{
+	for (uint32_t i = reg; i < c->top && i < CODE_REGISTERS; i++)
+		c->value[i].kind = CODE_OTHER;
+	c->top = reg;
+}
+
+static void code_set(struct code *c, uint32_t reg, struct code_value v)
+{
+	if (reg >= CODE_REGISTERS)
+		return;
+	if (reg < c->live) {
+		code_name_value(c, &v, 0, c->value[reg].what);
+		return;
 	}
-	return i == 0;
+	code_end(c, reg);
+	c->top = reg + 1;
+	c->value[reg] = v;
+	c->value[reg].until = c->join > c->pc ? c->join : CODE_NONE;
+}
+
+static void code_set_named(struct code *c, uint32_t reg, uint64_t base,
+			   uint64_t key)
+{
+	code_set(c, reg, (struct code_value){
+		.kind = CODE_NAMED, .base = base, .what = key });
+}
+
+/* base.key = what is in the register; key may be 0. */
+static void code_use(struct code *c, uint32_t reg, uint64_t base, uint64_t key)
+{
+	if (reg >= c->live && reg < CODE_REGISTERS)
+		code_name_value(c, &c->value[reg], base, key);
+}
+
+/* A table's key = what is in the register. What becomes of a table that is made
+ * here is seen later. */
+static void code_use_field(struct code *c, uint32_t reg, uint32_t table,
+			   uint64_t key)
+{
+	const struct code_value t = code_get(c, table), v = code_get(c, reg);
+	const uint32_t i = c->fields % CODE_FIELDS;
+
+	if (t.kind == CODE_TABLE && v.kind == CODE_FUNCTION) {
+		c->field[i].child = v.what;
+		c->field[i].table = t.what;
+		c->field[i].key = key;
+		c->fields++;
+	}
+	code_use(c, reg, t.kind == CODE_LOCAL || t.kind == CODE_NAMED ?
+		 t.what : 0, key);
+}
+
+/* Its arguments are called after it. */
+static void code_call(struct code *c, uint32_t reg)
+{
+	const struct code_value callee = code_get(c, reg);
+	struct code_name n = { .size = 0 };
+	const bool is_named = callee.kind == CODE_NAMED &&
+			      code_put_name(&n, callee.base, callee.what) &&
+			      code_put(&n, "(...)", 5);
+
+	for (uint32_t i = reg + 1; is_named && i < c->top; i++)
+		if (code_get(c, i).kind == CODE_FUNCTION)
+			c->fn(c->ctx, c->value[i].what, n.text, n.size);
+	code_end(c, reg);
+}
+
+/* A function is made. Returns how many words follow that are no instructions:
+ * in 5.1 they list its upvalues. */
+static uint32_t code_make(struct code *c, uint32_t reg, uint32_t i)
+{
+	const uint64_t child = i < layout_children(c->at) ?
+			       layout_child(c->at, i) : 0;
+
+	if (child != 0)
+		c->fn(c->ctx, child, "", 0);
+	code_set(c, reg, (struct code_value){
+		.kind = child != 0 ? CODE_FUNCTION : CODE_OTHER,
+		.what = child });
+#if WEFT_LUA_ABI == 51
+	return child == 0 ? 0 : layout_byte(child + PROTO_CAPTURED);
+#else
+	return 0;
 #endif
+}
+
+/* Instructions that copy a value or get one by a name. */
+static void code_step_get(struct code *c, struct code_fields f, char shape)
+{
+	const uint32_t b = WEFT_LUA_ABI == 21 ? f.wide : f.b;
+	const bool is_constant = shape == 'f' ||
+		(shape == 'p' && WEFT_LUA_ABI >= 54) ||
+		(shape == 's' && WEFT_LUA_ABI >= 55);
+	const uint64_t key = shape == 'g' ? code_string(c->at, f.wide) :
+		code_key(c->at, f.c | (is_constant ? CODE_CONSTANT : 0));
+	const struct code_value from = code_get(c, shape == 'm' ? b : f.b);
+	const bool is_named = from.kind == CODE_LOCAL ||
+			      from.kind == CODE_NAMED;
+
+	switch (shape) {
+	case 'm':
+		if (from.kind == CODE_LOCAL)
+			code_set_named(c, f.a, 0, from.what);
+		else
+			code_set(c, f.a, from);
+		break;
+	case 'g':
+		code_set_named(c, f.a, 0, key);
+		break;
+	case 'u':
+		code_set_named(c, f.a, 0, code_upvalue(c->at, b));
+		break;
+	case 'p':
+		code_set_named(c, f.a, code_upvalue(c->at, f.b), key);
+		break;
+	default:
+		code_set_named(c, f.a, is_named ? from.what : 0, key);
+	}
+}
+
+/* Instructions that set something. LuaJIT names the value first. */
+static void code_step_set(struct code *c, struct code_fields f, char shape)
+{
+	const bool is_jit = WEFT_LUA_ABI == 21;
+	const uint32_t value = is_jit ? f.a : f.c;
+	const bool is_constant = shape == 'F' ||
+				 (shape == 'P' && WEFT_LUA_ABI >= 54);
+	const uint64_t key = code_key(c->at, (is_jit ? f.c : f.b) |
+				      (is_constant ? CODE_CONSTANT : 0));
+
+	switch (shape) {
+	case 'G':
+		code_use(c, f.a, 0, code_string(c->at, f.wide));
+		break;
+	case 'U':
+		code_use(c, is_jit ? f.wide : f.a, 0,
+			 code_upvalue(c->at, is_jit ? f.a : f.b));
+		break;
+	case 'P':
+		code_use(c, value, code_upvalue(c->at, f.a), key);
+		break;
+	case 'I':
+		code_use(c, value, 0, 0);
+		break;
+	default:
+		code_use_field(c, value, is_jit ? f.b : f.a, key);
+	}
+}
+
+/* The instruction at pc. Returns where the next one is. */
+static uint32_t code_step(struct code *c)
+{
+	uint32_t i, next = c->pc + 1;
+	const struct code_fields f = code_fields(c->at, c->pc, &i);
+	const char shape = f.op < sizeof(code_shapes) - 1 ?
+			   code_shapes[f.op] : '.';
+
+	switch (shape) {
+	case '-': break;
+	case 'j':
+		c->join = code_jump(i, c->pc);
+		break;
+	case 'x':
+		next += code_make(c, f.a, f.wide);
+		break;
+	case 'b': /* from 5.4 on its size is in another one behind it */
+		code_set(c, f.a, (struct code_value){ .kind = CODE_TABLE,
+						      .what = next });
+		next += WEFT_LUA_ABI >= 54;
+		break;
+	case 'c':
+		code_call(c, f.a);
+		break;
+	case 'r':
+		code_end(c, c->live);
+		break;
+	case 'L':
+		code_end(c, f.a + 1);
+		break;
+	case 'm': case 'g': case 'u': case 'p': case 't': case 'f': case 's':
+		code_step_get(c, f, shape);
+		break;
+	case 'G': case 'U': case 'P': case 'T': case 'F': case 'I':
+		code_step_set(c, f, shape);
+		break;
+	default:
+		code_set(c, f.a, (struct code_value){ .kind = CODE_OTHER });
+	}
+	return next;
+}
+
+/* What is in the lowest registers has become a local variable. False: there are
+ * too many to follow. */
+static bool code_begin_local(struct code *c, const struct code_local *v)
+{
+	if (c->live == CODE_REGISTERS)
+		return false;
+	code_name_value(c, &c->value[c->live], 0, v->name);
+	c->value[c->live++] = (struct code_value){
+		.kind = CODE_LOCAL, .what = v->name, .until = v->end };
+	if (c->top < c->live)
+		c->top = c->live;
+	return true;
+}
+
+/* Read the code of this function. *left begins as CODE_LOOKS for all functions
+ * of a chunk. */
+static void code_each(uint64_t at, uint32_t *left, code_fn *fn, void *ctx)
+{
+	const uint32_t codes = layout_half(at + PROTO_CODES);
+	const uint32_t count = codes < CODE_MOST ? codes : CODE_MOST;
+	struct code_locals l = code_locals(at);
+	struct code c = { .at = at, .fn = fn, .ctx = ctx };
+	struct code_local v;
+	bool has_local;
+
+	if (code_is_stripped(at))
+		return;
+	has_local = code_local_next(&l, &v);
+	while (c.pc < count && *left > 0) {
+		--*left;
+		while (c.live > 0 && c.value[c.live - 1].until <= c.pc)
+			c.value[--c.live].kind = CODE_OTHER;
+		for (; has_local && v.start <= c.pc && *left > 0; --*left) {
+			if (v.end > c.pc && !code_begin_local(&c, &v))
+				return;
+			has_local = code_local_next(&l, &v);
+		}
+		c.pc = code_step(&c);
+	}
 }

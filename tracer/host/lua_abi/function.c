@@ -4,11 +4,10 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/c_name.h"
-#include "tracer/host/lua/code_name.h"
 #include "tracer/host/lua/function.h"
-#include "tracer/host/lua/ordinal.h"
+#include "tracer/host/lua/written.h"
 #include "tracer/host/lua_abi/abi.h"
-#include "tracer/host/lua_abi/code_names.h"
+#include "tracer/host/lua_abi/code.h"
 
 /* ------------------------------------------------------------------- ordinals
  * Functions that begin and end on the same lines of a source are numbered by
@@ -19,14 +18,14 @@
 static uint64_t trait(uint64_t at)
 {
 	const uint64_t source = layout_word(at + PROTO_SOURCE);
-	const uint64_t own = lua_ordinal_mix(layout_word(at + PROTO_LINES),
+	const uint64_t own = hash_mix(layout_word(at + PROTO_LINES),
 					     source);
 	uint64_t length;
 
 	if (source == 0)
 		return own;
 	length = layout_length(source);
-	return lua_ordinal_mix(lua_ordinal_mix(own, length), length < 8 ? 0 :
+	return hash_mix(hash_mix(own, length), length < 8 ? 0 :
 			       layout_word(layout_bytes(source) + length - 8));
 }
 
@@ -68,7 +67,7 @@ static uint64_t outline(uint64_t top, uint64_t text)
 
 	proto_tree_begin(&t, top);
 	while ((at = proto_tree_next(&t)) != 0)
-		sum = lua_ordinal_mix(lua_ordinal_mix(sum, at),
+		sum = hash_mix(hash_mix(sum, at),
 				      layout_word(at + PROTO_LINES));
 	return proto_tree_is_cut(&t) || t.found == 0 ? 0 : sum;
 }
@@ -85,42 +84,28 @@ static void set_code_name(void *ctx, uint64_t child, const char *name,
 			  uint32_t size)
 {
 	(void)ctx;
-	lua_code_name_set(child, trait(child), name, size);
-}
-
-/* Names those that are written in the innermost function of the tree. left:
- * see code_each. */
-static void name_by_code(const struct proto_tree *t, uint32_t *left)
-{
-	const uint64_t at = t->at[t->depth - 1];
-	const struct lua_code_name *const own = lua_code_name_of(at,
-								 trait(at));
-	const struct code_text text = !own ? (struct code_text){ 0, 0 } :
-		(struct code_text){ (uint64_t)own->text, own->size };
-
-	if (!atomic_load(&code_is_wrong))
-		code_each(t, text, left, set_code_name, NULL);
+	lua_written_set_name(child, trait(child), name, size);
 }
 
 /* Returns whether all were numbered so before. */
 static bool number_all(uint64_t top)
 {
 	struct same_line line = { .n = 0 };
-	uint32_t left = CODE_LOOKS;
+	uint32_t left = atomic_load(&code_is_wrong) ? 0 : CODE_LOOKS;
 	bool as_before = true;
 	struct proto_tree t;
 	uint64_t at;
 
 	proto_tree_begin(&t, top);
-	name_by_code(&t, &left);
+	code_each(top, &left, set_code_name, NULL);
 	while ((at = proto_tree_next(&t)) != 0) {
 		const uint64_t its = layout_word(at + PROTO_LINES);
 
 		if (layout_children(at) != 0)
-			name_by_code(&t, &left);
-
+			code_each(at, &left, set_code_name, NULL);
 		if (layout_first(its) == 0 ||
-		    !lua_ordinal_set(at, trait(at), next_ordinal(&line, its)))
+		    !lua_written_set_ordinal(at, trait(at),
+					     next_ordinal(&line, its)))
 			continue;
 		as_before = false;
 		if (!BROKEN(moved))
@@ -132,13 +117,13 @@ static bool number_all(uint64_t top)
 /* A main function that was numbered and has not moved costs one look. */
 static void number_main(uint64_t at, uint64_t text)
 {
-	const uint64_t news = lua_ordinal_news();
+	const uint64_t news = lua_written_news();
 	const uint64_t sum = outline(at, text);
 
-	if (BROKEN(order) || sum == 0 || lua_ordinal_is_set(at, sum, news))
+	if (BROKEN(order) || sum == 0 || lua_written_is_set(at, sum, news))
 		return;
 	if (number_all(at))
-		lua_ordinal_are_set(at, sum, news);
+		lua_written_are_set(at, sum, news);
 }
 
 void function_number_frame(uint64_t L, uint64_t id)
@@ -390,7 +375,7 @@ static uint64_t body_of(uint64_t at, const char *source, size_t length)
 	proto_tree_begin(&t, at);
 	for (; at != 0 && words < WORDS_MOST; at = proto_tree_next(&t)) {
 		words += 8 + layout_body_size(at);
-		sum = layout_mix(sum, layout_body(at));
+		sum = hash_mix(sum, layout_body(at));
 	}
 	return sum;
 }
@@ -402,15 +387,15 @@ static uint64_t key_of(uint64_t at, const char *source, size_t length,
 		       int first, int last)
 {
 	const uint64_t what = at == 0 ? 0 : trait(at);
-	const struct lua_code_name *const name = at == 0 ? NULL :
-						 lua_code_name_of(at, what);
 	const uint64_t key = lua_func_key(source, length,
 			    layout_has_no_lines(at) ? NO_LINES : first, last,
-			    at == 0 ? 0 : lua_ordinal_of(at, what),
+			    at == 0 ? 0 : lua_written_ordinal(at, what),
 			    body_of(at, source, length));
+	char name[LUA_WRITTEN_NAME];
+	const uint32_t size = at == 0 ? 0 : lua_written_name(at, what, name);
 
-	if (name)
-		lua_func_coded(key, name->text, name->size);
+	if (size > 0)
+		lua_func_coded(key, name, size);
 	return key;
 }
 

@@ -463,12 +463,6 @@ INLINE uint64_t layout_bytes(uint64_t string)
 /* How much of each is looked at. */
 enum { BODY_MOST = 2048, TEXT_MOST = 256 };
 
-INLINE uint64_t layout_mix(uint64_t a, uint64_t b)
-{
-	a = (a ^ b) * GOLDEN;
-	return a ^ a >> 32;
-}
-
 INLINE uint32_t layout_most(uint32_t count)
 {
 	return count < BODY_MOST ? count : BODY_MOST;
@@ -483,9 +477,9 @@ INLINE uint64_t layout_text(uint64_t string)
 	uint64_t sum = length, i = 0;
 
 	for (; i + 8 <= most; i += 8)
-		sum = layout_mix(sum, layout_word(at + i));
+		sum = hash_mix(sum, layout_word(at + i));
 	for (; i < most; i++)
-		sum = layout_mix(sum, layout_byte(at + i));
+		sum = hash_mix(sum, layout_byte(at + i));
 	return sum;
 }
 
@@ -508,17 +502,17 @@ INLINE uint64_t layout_constants(uint64_t at)
 	const uint64_t middle = layout_word(at + PROTO_CHILD);
 	const uint32_t objects = layout_half(at + PROTO_CHILDREN);
 	const uint32_t numbers = layout_half(at + PROTO_NUMBERS);
-	uint64_t sum = layout_mix(objects, numbers);
+	uint64_t sum = hash_mix(objects, numbers);
 
 	for (uint32_t i = 0; i < layout_most(objects); i++) {
 		const uint64_t o = layout_word(middle - 8 * ((uint64_t)i + 1));
 		const uint8_t type = layout_byte(o + OBJECT_TYPE);
 
-		sum = layout_mix(sum, type != TYPE_STRING ? type :
+		sum = hash_mix(sum, type != TYPE_STRING ? type :
 				 layout_text(o));
 	}
 	for (uint32_t i = 0; i < layout_most(numbers); i++)
-		sum = layout_mix(sum, layout_word(middle + 8 * (uint64_t)i));
+		sum = hash_mix(sum, layout_word(middle + 8 * (uint64_t)i));
 	return sum;
 }
 #else
@@ -543,13 +537,13 @@ INLINE uint64_t layout_constants(uint64_t at)
 		const uint8_t type = layout_byte(k + 8);
 		const uint64_t value = layout_word(k);
 
-		sum = layout_mix(sum, type);
+		sum = hash_mix(sum, type);
 		if ((type & 0x0f) == LUA_TSTRING)
-			sum = layout_mix(sum, layout_text(value));
+			sum = hash_mix(sum, layout_text(value));
 		else if ((type & 0x0f) == LUA_TNUMBER)
-			sum = layout_mix(sum, value);
+			sum = hash_mix(sum, value);
 		else if (type == LUA_TBOOLEAN && WEFT_LUA_ABI < 54)
-			sum = layout_mix(sum, (uint32_t)value);
+			sum = hash_mix(sum, (uint32_t)value);
 	}
 	return sum;
 }
@@ -566,12 +560,12 @@ INLINE uint32_t layout_body_size(uint64_t at)
 INLINE uint64_t layout_body(uint64_t at)
 {
 	const uint32_t codes = layout_half(at + PROTO_CODES);
-	uint64_t sum = layout_mix(codes, layout_byte(at + PROTO_PARAMS));
+	uint64_t sum = hash_mix(codes, layout_byte(at + PROTO_PARAMS));
 
 	/* LuaJIT's first instruction only says of which kind the function is */
 	for (uint32_t i = WEFT_LUA_ABI == 21; i < layout_most(codes); i++)
-		sum = layout_mix(sum, layout_code(at, i));
-	return layout_mix(sum, layout_constants(at));
+		sum = hash_mix(sum, layout_code(at, i));
+	return hash_mix(sum, layout_constants(at));
 }
 
 /* ------------------------------------------------------------ prototype trees

@@ -1,4 +1,4 @@
-/* test_lua_ordinal.c - which is which of the functions on the same lines: of
+/* test_lua_written.c - which is which of the functions on the same lines: of
  * chunks made at random, whose maker knows. Compiled for every version of Lua.
  * links: host lua
  * SPDX-License-Identifier: MIT */
@@ -7,42 +7,42 @@
 #include "tests/unit/lua_pool.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua/coroutine.h"
-#include "tracer/host/lua/ordinal.h"
+#include "tracer/host/lua/written.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ------------------------------------------------------------- the table */
 
-void test_lua_ordinal_of_what_lies_there_now(void)
+void test_lua_written_of_what_lies_there_now(void)
 {
 	const uint64_t at = 0x7f0000001230, other = 0x7f0000001240;
-	const uint64_t news = lua_ordinal_news();
+	const uint64_t news = lua_written_news();
 
-	CHECK_EQ(lua_ordinal_of(at, 5), 0);
-	CHECK(!lua_ordinal_set(at, 5, 0));
-	CHECK(lua_ordinal_set(at, 5, 3));
-	CHECK(!lua_ordinal_set(at, 5, 3));
-	CHECK_EQ(lua_ordinal_of(at, 5), 3);
-	CHECK_EQ(lua_ordinal_of(at, 6), 0);
-	CHECK_EQ(lua_ordinal_of(other, 5), 0);
-	CHECK(lua_ordinal_set(at, 5, 0));
-	CHECK_EQ(lua_ordinal_of(at, 5), 0);
-	CHECK(lua_ordinal_set(at, 6, 65535));
-	CHECK_EQ(lua_ordinal_of(at, 6), 65535);
-	CHECK_EQ(lua_ordinal_of(at, 5), 0);
-	CHECK_EQ(lua_ordinal_news(), news + 3);
+	CHECK_EQ(lua_written_ordinal(at, 5), 0);
+	CHECK(!lua_written_set_ordinal(at, 5, 0));
+	CHECK(lua_written_set_ordinal(at, 5, 3));
+	CHECK(!lua_written_set_ordinal(at, 5, 3));
+	CHECK_EQ(lua_written_ordinal(at, 5), 3);
+	CHECK_EQ(lua_written_ordinal(at, 6), 0);
+	CHECK_EQ(lua_written_ordinal(other, 5), 0);
+	CHECK(lua_written_set_ordinal(at, 5, 0));
+	CHECK_EQ(lua_written_ordinal(at, 5), 0);
+	CHECK(lua_written_set_ordinal(at, 6, 65535));
+	CHECK_EQ(lua_written_ordinal(at, 6), 65535);
+	CHECK_EQ(lua_written_ordinal(at, 5), 0);
+	CHECK_EQ(lua_written_news(), news + 3);
 }
 
 /* Fills the table: those that follow in the order of their names do without. */
-void test_lua_ordinal_when_full_is_none(void)
+void test_lua_written_when_full_is_none(void)
 {
 	unsigned wrong = 0, none = 0;
 
 	for (uint64_t i = 1; i <= 300000; i++)
-		lua_ordinal_set(i << 4, i, (uint32_t)(i % 7 + 1));
+		lua_written_set_ordinal(i << 4, i, (uint32_t)(i % 7 + 1));
 	for (uint64_t i = 1; i <= 300000; i++) {
-		const uint32_t n = lua_ordinal_of(i << 4, i);
+		const uint32_t n = lua_written_ordinal(i << 4, i);
 
 		none += n == 0;
 		wrong += n != 0 && n != i % 7 + 1;
@@ -52,14 +52,14 @@ void test_lua_ordinal_when_full_is_none(void)
 	CHECK_EQ(wrong, 0);
 }
 
-void test_lua_ordinal_news_make_a_main_function_be_looked_at(void)
+void test_lua_written_news_make_a_main_function_be_looked_at(void)
 {
-	CHECK(!lua_ordinal_is_set(0x1230, 7, 1));
-	lua_ordinal_are_set(0x1230, 7, 1);
-	CHECK(lua_ordinal_is_set(0x1230, 7, 1));
-	CHECK(!lua_ordinal_is_set(0x1230, 8, 1));
-	CHECK(!lua_ordinal_is_set(0x1230, 7, 2));
-	CHECK(!lua_ordinal_is_set(0x1240, 7, 1));
+	CHECK(!lua_written_is_set(0x1230, 7, 1));
+	lua_written_are_set(0x1230, 7, 1);
+	CHECK(lua_written_is_set(0x1230, 7, 1));
+	CHECK(!lua_written_is_set(0x1230, 8, 1));
+	CHECK(!lua_written_is_set(0x1230, 7, 2));
+	CHECK(!lua_written_is_set(0x1240, 7, 1));
 }
 
 /* -------------------------------------------------------- chunks by chance */
