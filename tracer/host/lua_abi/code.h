@@ -175,16 +175,27 @@ static uint32_t code_number(struct code_locals *l)
 	return number;
 }
 
+/* A name, which ends before the last byte; 0: it does not. */
+static uint64_t code_text(struct code_locals *l)
+{
+	const uint64_t at = l->at;
+
+	while (code_byte(l) != 0)
+		;
+	return l->at < l->end ? at : 0;
+}
+
 /* The first few bytes stand for variables that have no name. */
 static bool code_local_next(struct code_locals *l, struct code_local *v)
 {
 	enum { UNNAMED = 7 };
-	const uint64_t at = l->at;
 	const uint8_t first = code_byte(l);
 
-	v->name = first < UNNAMED ? 0 : at;
-	for (uint8_t byte = first; first >= UNNAMED && byte != 0;)
-		byte = code_byte(l);
+	v->name = 0;
+	if (first >= UNNAMED) {
+		l->at--;
+		v->name = code_text(l);
+	}
 	v->start = l->start += first == 0 ? 0 : code_number(l);
 	v->end = v->start + (first == 0 ? 0 : code_number(l));
 	return first != 0;
@@ -198,12 +209,12 @@ INLINE bool code_is_stripped(uint64_t at)
 static uint64_t code_upvalue(uint64_t at, uint32_t i)
 {
 	struct code_locals l = code_bytes(at, PROTO_UPVALUE);
+	uint64_t name = 0;
 
-	if (i >= layout_byte(at + PROTO_UPVALUES))
-		return 0;
-	for (; i > 0 && l.at < l.end; i -= code_byte(&l) == 0)
-		;
-	return l.at < l.end ? l.at : 0;
+	if (i < layout_byte(at + PROTO_UPVALUES))
+		for (i++; i > 0; i--)
+			name = code_text(&l);
+	return name;
 }
 #else
 struct code_locals { uint64_t at; uint32_t left; };
