@@ -167,7 +167,7 @@ static int make_stages(struct recording *r)
 {
 	const uint64_t kept = r->opt.flight_bytes;
 	const uint64_t rings = kept > 0 || r->opt.max_size > 0 ? 0 :
-			       carrier_plan(r);
+			       lttng_join_plan(r);
 
 	const uint64_t sent = r->opt.relay.host[0] ? RELAY_BYTES : 0;
 
@@ -223,7 +223,7 @@ static void undo(struct recording *r)
 	program_cancel(&r->program);
 	calibration_end(&r->calibration);
 	control_fini(&r->control);
-	carrier_undo(r);
+	lttng_join_undo(r);
 	spill_discard(&r->sink.spill);
 	pool_owner_remove(&r->owner);
 	trace_folder_remove(&r->folder);
@@ -267,7 +267,7 @@ static int start_recording(struct recording *r, int *status)
 	r->owner.pool->brief = (uint64_t)((double)r->opt.min_duration *
 					  (double)r->rate.hz / 1e9);
 	choose_samples(r);
-	carrier_begin(r);
+	lttng_join_wait(r);
 	r->begin_ns = rate_mono();
 	if ((r->opt.attach ?
 	     attach_begin(&r->attach, &r->owner,
@@ -308,7 +308,6 @@ struct loop {
 	uint32_t sleep_most;       /* the budget has something to do then */
 	bool is_behind;            /* there is more to do: do not sleep */
 	bool told_following, saw_end;
-	bool is_over;              /* but for LTTng */
 };
 
 /* What a call costs was not known at the start. A recorder that is killed
@@ -328,14 +327,14 @@ static void on_beat(struct loop *l)
 	rate_update(&r->rate, r->owner.pool);
 	if (l->beat++ % 2 == 0)
 		drain_cut_older(&r->drain, CUT_AFTER_MS);
-	else if (!carrier_holds(r))
+	else
 		drain_copy_older(&r->drain, COPY_AFTER_MS);
 	if (l->beat % 10 == 0)
 		registry_find_dead(&r->registry, true);
 	chunk_queue_rest(&r->drain.copies);
 	sink_check_lttng(&r->sink);
 	requests_beat(r, l->now);
-	if (!carrier_holds(r) && calibration_poll(&r->calibration))
+	if (calibration_poll(&r->calibration))
 		tell_cost(r);
 }
 
@@ -393,7 +392,7 @@ static bool is_nobody_left(struct loop *l)
 
 /* The recording ends with the last process that maps the pool, or when the user
  * says so. */
-static bool looks_over(struct loop *l)
+static bool is_over(struct loop *l)
 {
 	struct recording *const r = l->r;
 
@@ -414,20 +413,9 @@ static bool looks_over(struct loop *l)
 	return r->nobody_left = is_nobody_left(l);
 }
 
-/* If nobody is left, the wait for LTTng is not part of the recording's time. */
-static bool is_over(struct loop *l)
-{
-	const bool was_over = l->is_over;
-
-	l->is_over = was_over || looks_over(l);
-	if (!was_over || !l->r->nobody_left)
-		l->r->end_ns = rate_mono();
-	return l->is_over && carrier_hurry(l->r);
-}
-
 static bool has_to_send(struct recording *r)
 {
-	return !carrier_holds(r) && !chunk_queue_is_empty(&r->drain.copies);
+	return !chunk_queue_is_empty(&r->drain.copies);
 }
 
 /* Sleep, within bounds, for a quarter of the time in which the free buffers
@@ -443,13 +431,12 @@ static void choose_sleep(struct loop *l, uint32_t taken)
 		   ms > SLEEP_MAX_MS ? SLEEP_MAX_MS : (uint32_t)ms;
 }
 
-/* A descriptor that can be read stays so: it is watched no longer. While LTTng
- * is awaited, carrier_poll looks at it. */
+/* A descriptor that can be read stays so: it is watched no longer. */
 static void check_daemons(struct recording *r)
 {
 	const char *const lost = session_process_lost(&r->session);
 
-	if (!lost || r->carrier.awaited)
+	if (!lost)
 		return;
 	sink_give_up_lttng(&r->sink, lost);
 	session_process_look_away(&r->session);
@@ -460,8 +447,6 @@ static void wait_for_something(struct loop *l)
 	struct recording *const r = l->r;
 	struct pollfd watched[] = {
 		{ .fd = r->program.signals, .events = POLLIN },
-		{ .fd = r->carrier.awaited ? r->session.socket : -1,
-		  .events = POLLIN },
 		{ .fd = r->session.daemon, .events = POLLIN },
 		{ .fd = r->session.consumer, .events = POLLIN },
 		{ .fd = r->session.relay, .events = POLLIN },
@@ -517,24 +502,11 @@ static void watch_cpus(struct loop *l)
 	watch_threads(r, l->now);
 }
 
-/* Returns how many chunks were taken. While they wait in the pool, new threads
- * are looked for all the same: their context switches are wanted from the
- * start. Which functions are left out is known once chunks are looked at. */
-static uint32_t take_chunks(struct recording *r)
-{
-	if (!carrier_holds(r))
-		return drain_poll(&r->drain);
-	if (r->owner.verdict_slots > 0)
-		return drain_set_aside(&r->drain);
-	registry_find_dead(&r->registry, false);
-	return 0;
-}
-
 /* Work for the thread that the baton is lent to. */
 static bool drain_meanwhile(void *ctx)
 {
 	struct recording *const r = ctx;
-	return take_chunks(r) > 0 || has_to_send(r);
+	return drain_poll(&r->drain) > 0 || has_to_send(r);
 }
 
 /* From the program's first instruction to the end of the recording. */
@@ -547,8 +519,7 @@ static void run_loop(struct recording *r)
 	l.next_processes = l.now + PROCESSES_MS;
 	baton_start(drain_meanwhile, r);
 	for (;;) {
-		carrier_poll(r);
-		choose_sleep(&l, take_chunks(r));
+		choose_sleep(&l, drain_poll(&r->drain));
 		flight_poll(r);
 		watch_cpus(&l);
 		registry_look_at_dead_images(&r->registry);
@@ -564,6 +535,7 @@ static void run_loop(struct recording *r)
 			look_at_processes(&l);
 		wait_for_something(&l);
 	}
+	r->end_ns = rate_mono();
 	baton_end();
 }
 

@@ -10,11 +10,11 @@
 #include "tracer/recorder/attach/attach.h"
 #include "tracer/recorder/base/pool_owner.h"
 #include "tracer/recorder/base/rate.h"
-#include "tracer/recorder/carrier.h"
 #include "tracer/recorder/control/server.h"
 #include "tracer/recorder/drain/chunk_copy.h"
 #include "tracer/recorder/drain/drain.h"
 #include "tracer/recorder/flight.h"
+#include "tracer/recorder/lttng_join.h"
 #include "tracer/recorder/options.h"
 #include "tracer/recorder/process/calibration.h"
 #include "tracer/recorder/process/diagnose.h"
@@ -61,7 +61,7 @@ struct recording {
 	struct rate rate;
 	struct session_plan plan;
 	struct session_process session;
-	struct carrier carrier;
+	uint64_t rings;            /* bytes of all LTTng's rings, as planned */
 	struct sink sink;
 	struct archive archive;
 	struct lua_names names;

@@ -131,7 +131,8 @@ static void do_status(struct recording *r, struct control_text *t)
 	control_say(t, "seconds %.3f\n", seconds);
 	control_say(t, "state %s\n", is == POOL_ON ? "on" :
 		    (is & POOL_ON) ? "waits" : "off");
-	control_say(t, "carrier %s\n", carrier_name(r));
+	control_say(t, "carrier %s\n", r->sink.flight ? "memory" :
+		    r->sink.lttng ? "lttng" : "spill");
 	if (is & POOL_AWAITS)
 		say_path(t, "start-on", r->opt.start_on);
 	look_at_vms(r, is == POOL_ON ? t : NULL);

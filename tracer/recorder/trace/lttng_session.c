@@ -41,7 +41,8 @@ enum {
 	MOST_RING_BYTES = 64 << 20, /* of all CPUs together */
 };
 
-static const uint64_t open_ns = 8000000000, starts_ns = 2000000000;
+static const uint64_t open_ns = 5000000000, silent_ns = 1000000000,
+		      starts_ns = 2000000000;
 
 enum { GOES_ON = 1, STARTS_DAEMON };
 
@@ -471,11 +472,6 @@ static void wait_from_now(struct session_process *s)
 	s->until_ns = s->heard_ns + open_ns;
 }
 
-bool session_process_is_silent(const struct session_process *s, uint32_t ms)
-{
-	return rate_mono() > s->heard_ns + ms * UINT64_C(1000000);
-}
-
 int session_process_start(struct session_process *s,
 			  const struct session_plan *plan)
 {
@@ -557,7 +553,7 @@ static const char *stopped(void)
 	       : NULL;
 }
 
-const char *session_process_hangs(const struct session_process *s, bool hurries)
+const char *session_process_hangs(const struct session_process *s)
 {
 	const char *why = session_process_lost(s);
 
@@ -565,13 +561,10 @@ const char *session_process_hangs(const struct session_process *s, bool hurries)
 		why = stopped();
 	if (!why && rate_mono() >= s->until_ns)
 		why = "the session daemon does not answer";
-	if (!why && hurries && session_process_is_silent(s, SESSION_SILENT_MS))
-		why = "the session daemon does not answer, and the recording "
-		      "is over";
 	return why;
 }
 
-int session_process_poll_open(struct session_process *s, bool hurries)
+int session_process_poll_open(struct session_process *s)
 {
 	int got;
 
@@ -585,8 +578,10 @@ int session_process_poll_open(struct session_process *s, bool hurries)
 		wait_from_now(s);
 		return 1;
 	}
-	const char *const why = got == 1 ? reply.why :
-				session_process_hangs(s, hurries);
+	const char *why = got == 1 ? reply.why : session_process_hangs(s);
+
+	if (!why && rate_mono() > s->heard_ns + silent_ns)
+		why = "the session daemon does not answer";
 
 	if (got == 0 && !why)
 		return 0;

@@ -51,16 +51,11 @@ void session_process_init(struct session_process *s);
 int session_process_start(struct session_process *s,
 			  const struct session_plan *plan);
 /* Does the session run? Positive: it does; 0: that is not known yet. Prints why
- * and returns negative if it does not. Does not wait. hurries: as below. */
-int session_process_poll_open(struct session_process *s, bool hurries);
-/* Was nothing heard of the daemon for that time? One that is being started has
- * 2 s more. */
-enum { SESSION_SILENT_MS = 2000 }; /* longer than one needs that works */
-bool session_process_is_silent(const struct session_process *s, uint32_t ms);
-/* Why the daemon is to be waited for no longer. NULL: it may yet answer.
- * hurries: whoever waits has nothing else to do. */
-const char *session_process_hangs(const struct session_process *s,
-				  bool hurries);
+ * and returns negative if it does not, or if nothing was heard of the daemon for
+ * a second; of one that is being started, for 3 s. Does not wait. */
+int session_process_poll_open(struct session_process *s);
+/* Why the daemon is to be waited for no longer. NULL: it may yet answer. */
+const char *session_process_hangs(const struct session_process *s);
 /* Which of the daemons has died; NULL: none that is watched. Does not wait. */
 const char *session_process_lost(const struct session_process *s);
 /* Watch them no longer. */
