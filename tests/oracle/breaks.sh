@@ -3,19 +3,19 @@
 # a test fails, and says what that rule is for; with all of them on it passes.
 # A time limit, or a recording that fails, tells nothing: that test is run again.
 # So is one that waits for handlers to come at the right moment. With arguments:
-# these rules alone.
+# these rules alone. --list prints each rule and the test that notices.
 # time: 1800
 # deep
 # SPDX-License-Identifier: MIT
 set -u
-prefix=$T/broken
-mkdir "$prefix"
-cp -r "$B/bin" "$B/lib" "$B/libexec" "$prefix/"
-cp "$B/breaks/lib/libweft.so" "$prefix/lib/libweft.so"
-export WEFT=$prefix/bin/weft
-export RECORD_LIMIT=120 RECORD_OPTIONS="--on-full wait"
+# The rules, with what break.h says of each: lines "name<TAB>meaning".
+rules() {
+	{ sed -n '/define BREAK_LIST/,/^$/p' tracer/host/base/break.h |
+		tr -d '\\\n\t'; echo; } | sed 's/) *X(/)\n&/g' |
+		sed -n 's/" *"//g; s/.*X(\([a-z]*\), *"\(.*\)").*/\1\t\2/p'
+}
 
-# Which test notices a rule, and what it says then.
+# Which tests notice a rule, and what they say then.
 group_of() {
 	case $1 in
 	busy) echo signals ;;
@@ -34,6 +34,18 @@ group_of() {
 	esac
 }
 crash='Segmentation fault'
+if [ "${1-}" = --list ]; then
+	rules | while IFS=$(printf '\t') read -r name meaning; do
+		printf '%-10s %-9s %s\n' "$name" "$(group_of "$name")" "$meaning"
+	done
+	exit 0
+fi
+prefix=$T/broken
+mkdir "$prefix"
+cp -r "$B/bin" "$B/lib" "$B/libexec" "$prefix/"
+cp "$B/breaks/lib/libweft.so" "$prefix/lib/libweft.so"
+export WEFT=$prefix/bin/weft
+export RECORD_LIMIT=120 RECORD_OPTIONS="--on-full wait"
 verdict_of() {
 	case $1 in
 	# Frames of the program's, overwritten, may end it.
@@ -114,9 +126,7 @@ tasks=$(for group in woven signals changes handlers calls splits heal \
 		ordinal deep thrown; do
 		echo "passed none $group"
 	done
-	for rule in ${*:-$(sed -n '/define BREAK_LIST/,/^$/{
-			s/^\tX(\([a-z]*\), .*/\1/p
-		}' tracer/host/base/break.h)}; do
+	for rule in ${*:-$(rules | cut -f 1)}; do
 		echo "noticed $rule $(group_of "$rule")"
 	done)
 while read -r want rule group; do

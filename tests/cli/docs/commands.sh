@@ -53,6 +53,17 @@ for page in README.md docs/guide.md docs/lua.md docs/fleets.md docs/report-readi
 		}
 	done
 done
+# Files that are named are there; of some, only the end of the path is given.
+git ls-files >"$T/files" 2>/dev/null || find . -type f >"$T/files"
+for page in docs/architecture.md docs/contributing.md; do
+	for file in $(grep -oE '`[a-z_*/]+\.[chj]s?`' "$page" | tr -d '`' |
+		grep -v '[*]' | sort -u); do
+		grep -qE "(^|/)$file\$" "$T/files" || {
+			echo "$page: there is no $file"
+			bad=1
+		}
+	done
+done
 # The man page knows the variables that the commands read.
 "$WEFT" help --man >"$T/man"
 for name in $(grep -rhoE 'getenv\("[A-Z_]+"' analyzer | cut -d '"' -f 2); do
