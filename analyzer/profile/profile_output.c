@@ -15,8 +15,8 @@
 
 /* ---- messages ---- */
 
-/* The strings of a field, each written once, by their numbers. Those of one
- * hash form a chain. */
+/* Strings, each written once, by their numbers. Those of one hash form a
+ * chain. */
 struct texts {
 	const char **text;
 	uint32_t *chain;         /* number + 1 of the next; 0: the last */
@@ -30,7 +30,9 @@ struct output {
 	gzFile gz;
 	int failed;              /* errno */
 	struct arena *arena;     /* holds the strings */
-	struct texts shown, exact;
+	struct texts shown, own; /* own: the session's */
+	uint8_t *bytes;          /* the session's */
+	size_t size, room;
 };
 
 /* A protobuf-c buffer whose bytes go to the output. */
@@ -82,10 +84,10 @@ static size_t find_or_add(struct output *out, struct texts *t,
 	return i;
 }
 
-/* The number in string_table of a text that is safe already. */
-static int64_t put_shown(struct output *out, char *safe)
+int64_t output_shown(struct output *out, const char *text)
 {
 	Prof__Profile part = PROF__PROFILE__INIT;
+	char *safe = out_escape_terminal(text);
 	bool is_new;
 	const size_t i = find_or_add(out, &out->shown, safe, &is_new);
 
@@ -94,40 +96,44 @@ static int64_t put_shown(struct output *out, char *safe)
 		part.string_table = &safe;
 		output_put(out, &part);
 	}
+	mem_free(safe);
 	return (int64_t)i;
 }
 
-int64_t output_shown(struct output *out, const char *text)
-{
-	char *const safe = out_escape_terminal(text);
-	const int64_t i = put_shown(out, safe);
+/* ---- the session ---- */
 
-	mem_free(safe);
-	return i;
+void output_number(struct output *out, uint64_t value)
+{
+	for (; value > 0x7f; value >>= 7)
+		*vec_add(&out->bytes, &out->room, &out->size) =
+			(uint8_t)(value | 0x80);
+	*vec_add(&out->bytes, &out->room, &out->size) = (uint8_t)value;
 }
 
-uint64_t output_exact(struct output *out, const char *text)
+void output_text(struct output *out, const char *text)
+{
+	const size_t n = strlen(text);
+	bool is_new;
+	const size_t i = find_or_add(out, &out->own, text, &is_new);
+
+	output_number(out, is_new ? 0 : i + 1);
+	if (!is_new)
+		return;
+	output_number(out, n);
+	vec_need(&out->bytes, &out->room, out->size + n);
+	memcpy(out->bytes + out->size, text, n);
+	out->size += n;
+}
+
+void output_session(struct output *out)
 {
 	Prof__Profile part = PROF__PROFILE__INIT;
-	char *const safe = out_escape_terminal(text);
-	const int is_safe = strcmp(safe, text) == 0;
-	const uint64_t shown = is_safe ? (uint64_t)put_shown(out, safe) : 0;
-	ProtobufCBinaryData bytes;
-	size_t i;
-	bool is_new;
 
-	mem_free(safe);
-	if (is_safe)
-		return shown * 2;
-	i = find_or_add(out, &out->exact, text, &is_new);
-	if (is_new) {
-		bytes.len = strlen(text);
-		bytes.data = (uint8_t *)(uintptr_t)text;
-		part.n_weft_text = 1;
-		part.weft_text = &bytes;
-		output_put(out, &part);
-	}
-	return i * 2 + 1;
+	part.weft_session.data = out->bytes;
+	part.weft_session.len = out->size;
+	output_put(out, &part);
+	/* String 0 is "" in every profile. */
+	output_shown(out, "");
 }
 
 /* ---- opening and closing ---- */
@@ -149,9 +155,7 @@ struct output *output_open(FILE *file)
 		close(fd);
 	out->arena = arena_new();
 	out->shown.by_hash = map_new();
-	out->exact.by_hash = map_new();
-	/* String 0 is "" in every profile. */
-	output_shown(out, "");
+	out->own.by_hash = map_new();
 	return out;
 }
 
@@ -166,8 +170,8 @@ int output_close(struct output *out)
 			failed = errno != 0 ? errno : EIO;
 	}
 	free_texts(&out->shown);
-	free_texts(&out->exact);
+	free_texts(&out->own);
 	arena_free(out->arena);
-	mem_free(out);
+	mem_free_all(out->bytes, out);
 	return failed == 0 ? 0 : err_add("%s", strerror(failed));
 }

@@ -1,6 +1,5 @@
 /* profile_output.h - a profile's file while it is written: its messages and
- * its strings. A string is written before the first message that has its
- * number, so that a reader needs to go over the file once.
+ * their strings, and the bytes of the session.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -23,9 +22,14 @@ void output_put(struct output *out, const Prof__Profile *part);
 /* The number in string_table of a string as other tools show it, made safe. */
 int64_t output_shown(struct output *out, const char *text);
 
-/* The number of a string that is read back exactly: twice its number in
- * string_table or, if it is not safe to be shown, in weft_text, plus 1. */
-uint64_t output_exact(struct output *out, const char *text);
+/* Append to the session: a number, 7 bits a byte, the lowest first, of which
+ * the highest bit says that more follow; or a text, which is its number among
+ * the texts before it, from 1 on, or 0, its length and its bytes. */
+void output_number(struct output *out, uint64_t value);
+void output_text(struct output *out, const char *text);
+
+/* Write the session that was appended, before anything else. */
+void output_session(struct output *out);
 
 /* End the file and free the output. 0, or -1 with the cause in the chain if
  * anything could not be written, the rest in zlib's buffer included. */

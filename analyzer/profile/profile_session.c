@@ -21,6 +21,7 @@ enum { LABELS_MAX = 4096 };
 struct profile_session {
 	struct session *s;
 	bool has_head, has_collected;
+	size_t funcs;                /* rows of PROFILE_FUNC */
 	/* Nodes of the last rows of these kinds, which give theirs relative to
 	 * them. */
 	node_id length, cpu, sampled, counted;
@@ -93,15 +94,20 @@ static func_id func_of(const struct profile_session *p, const struct func *f)
 	return func_like(p->s->funcs, f, f->module);
 }
 
-/* Ids of functions are given in order: each must be the wanted one. An empty
- * name would be taken for one that is still to be found. */
-static int add_func(struct profile_session *p, const struct func *from,
-		    size_t wanted)
+/* Ids of functions are given in order: each must be the next one. The first
+ * function, "(deeper)", is in every session from its start, and so in every
+ * profile; a row for it is no repetition. An empty name would be taken for one
+ * that is still to be found. */
+static int add_func(struct profile_session *p, const void *row)
 {
+	const struct func *const from = row;
+	const size_t before = func_count(p->s->funcs);
 	const func_id id = func_of(p, from);
+	const bool is_deeper = p->funcs++ == 0 && before == 1 && id == 1 &&
+			       from->kind == FUNC_SPECIAL;
 	struct func *to;
 
-	if (id != wanted)
+	if (id != before + !is_deeper)
 		return damaged("a function");
 	func_hint(p->s->funcs, id, from->hint);
 	if (from->untold_return)
@@ -111,22 +117,6 @@ static int add_func(struct profile_session *p, const struct func *from,
 	to->name = copy(p, from->name[0] == '\0' ? "[unnamed]" : from->name);
 	to->file = copy(p, from->file);
 	to->file_line = from->file_line;
-	return 0;
-}
-
-/* The first function, "(deeper)", is in every session from its start, and so in
- * every profile; a row for it is no repetition. rows has one row or more. */
-static int add_funcs(struct profile_session *p, const struct func *rows,
-		     size_t count)
-{
-	size_t first = func_count(p->s->funcs);
-
-	if (first == 1 && rows[0].kind == FUNC_SPECIAL &&
-	    func_of(p, &rows[0]) == 1)
-		first = 0;
-	for (size_t i = 0; i < count; i++)
-		if (add_func(p, &rows[i], first + i + 1) != 0)
-			return -1;
 	return 0;
 }
 
@@ -416,15 +406,14 @@ static int add_counted(struct profile_session *p, const void *row)
 
 /* ---- the whole ---- */
 
-/* Add a row of any kind but functions, which need the number of the row. */
-static int add_row(struct profile_session *p, enum profile_kind kind,
-		   const void *row)
+int profile_session_add(struct profile_session *p, enum profile_kind kind,
+			const void *row)
 {
 	static int (*const adders[PROFILE_KINDS])(struct profile_session *,
 						  const void *row) = {
 		[PROFILE_HEAD] = add_head, [PROFILE_MODULE] = add_module,
-		[PROFILE_GAP] = add_gap, [PROFILE_NODE] = add_node,
-		[PROFILE_COLLECTED] = add_collected,
+		[PROFILE_FUNC] = add_func, [PROFILE_GAP] = add_gap,
+		[PROFILE_NODE] = add_node, [PROFILE_COLLECTED] = add_collected,
 		[PROFILE_LENGTH] = add_length, [PROFILE_CPU] = add_cpu,
 		[PROFILE_NET] = add_net, [PROFILE_SAMPLED] = add_sampled,
 		[PROFILE_COUNTED] = add_counted,
@@ -432,19 +421,6 @@ static int add_row(struct profile_session *p, enum profile_kind kind,
 
 	assert(adders[kind] || lists[kind].array > 0);
 	return adders[kind] ? adders[kind](p, row) : add_element(p, kind, row);
-}
-
-int profile_session_add(struct profile_session *p, enum profile_kind kind,
-			const void *rows, size_t count)
-{
-	const size_t size = profile_tables[kind].row_size;
-
-	if (kind == PROFILE_FUNC)
-		return add_funcs(p, rows, count);
-	for (size_t i = 0; i < count; i++)
-		if (add_row(p, kind, (const char *)rows + i * size) != 0)
-			return -1;
-	return 0;
 }
 
 struct profile_session *profile_session_new(void)

@@ -11,12 +11,12 @@ struct profile_session;
 /* An empty one; profile_session_end frees it. */
 struct profile_session *profile_session_new(void);
 
-/* Add rows of one kind; kinds come in rising order, one kind in as many calls
- * as the caller likes. Rows are structs of profile_tables; no text in them is
- * NULL. Strings need to live during the call only. 0, or -1 with the cause in
- * the chain; after that, only profile_session_end may follow. */
+/* Add a row; kinds come in rising order. Rows are structs of profile_tables; no
+ * text in them is NULL. Strings need to live during the call only. 0, or -1
+ * with the cause in the chain; after that, only profile_session_end may
+ * follow. */
 int profile_session_add(struct profile_session *, enum profile_kind,
-			const void *rows, size_t count);
+			const void *row);
 
 /* The session, which is the caller's; frees the rest. status is that of reading
  * the rows. NULL if it is not 0 or if the head is missing, with the cause in

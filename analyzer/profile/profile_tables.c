@@ -1,4 +1,4 @@
-/* profile_tables.c - the columns of the tables. Knows the structs of the model
+/* profile_tables.c - the fields of the tables. Knows the structs of the model
  * field by field; knows nothing of how numbers get into a file.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/profile/profile_tables.h"
@@ -185,15 +185,6 @@ const struct profile_table profile_tables[PROFILE_KINDS] = {
 	[PROFILE_SAMPLED] = TABLE(struct profile_sampled, sampled),
 	[PROFILE_COUNTED] = TABLE(struct profile_counted, counted),
 };
-
-size_t profile_columns(enum profile_kind kind)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < profile_tables[kind].field_count; i++)
-		n += profile_tables[kind].fields[i].count;
-	return n;
-}
 
 uint64_t profile_get(const struct profile_field *f, const void *row, size_t i)
 {

@@ -1,15 +1,18 @@
-/* profile_tables.h - the tables of a profile: which field of which struct is in
- * which column. Both writing and reading use these tables alone.
+/* profile_tables.h - the tables of a profile: which fields of which struct are
+ * in it, in which order. Both writing and reading use these tables alone.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Grows when older readers would misread a file. New kinds and new columns do
- * not need it: readers skip kinds and columns that they do not know, and take
- * missing columns for 0 or "". */
-enum { PROFILE_VERSION = 1 };
+/* The session in a file is the version, then tables: of each its kind, how
+ * many fields its rows have, and the rows, with a 1 before each and a 0 behind
+ * the last; a kind of 0 ends it. All are numbers and texts as in
+ * profile_output.h. Rows that lack fields, because an older weft wrote them,
+ * are filled up with 0 and "". The version grows with each new kind and field,
+ * and older readers refuse it. */
+enum { PROFILE_VERSION = 2 };
 
 /* The kinds of rows, in the order in which they come in a file. The numbers are
  * written into files: a new kind is added at the end, no number is reused. */
@@ -58,15 +61,14 @@ enum profile_type {
 	PROFILE_CHARS,      /* an array of chars with its NUL */
 };
 
-/* A field of a struct, in count columns. In a file a text is a number: see
- * exact() of profile_write.c. */
+/* A field of a struct. In a file it is a text, or so many numbers. */
 struct profile_field {
 	uint16_t offset, size;   /* size: of each element */
 	enum profile_type type;
 	uint16_t count;          /* of a PROFILE_NUMBER: elements */
 };
 
-/* The columns of one kind of rows. */
+/* The fields of one kind of rows. */
 struct profile_table {
 	size_t row_size;
 	const struct profile_field *fields;
@@ -75,9 +77,6 @@ struct profile_table {
 
 /* Fields keep their place in files: a new one goes to the end of its table. */
 extern const struct profile_table profile_tables[PROFILE_KINDS];
-
-/* How many columns the kind has. */
-size_t profile_columns(enum profile_kind);
 
 /* Get element i of a field of a row, a PROFILE_NUMBER. i is below the field's
  * count. */

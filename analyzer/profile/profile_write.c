@@ -310,150 +310,87 @@ static void put_pprof(struct output *out, struct session *s,
 	mem_free(p);
 }
 
-/* ---- tables, for weft ---- */
+/* ---- the session, for weft ---- */
 
-/* Rows of one table; readers take up to 65536. So a reader needs little memory
- * at a time, whatever the size of the profile. */
-enum { BLOCK_ROWS = 4096 };
-
-/* Writes tables; rows counts those written so far, for weft_end. */
+/* Writes tables. Knows what it wrote last: the table, and in it the node. */
 struct writer {
 	struct output *out;
 	struct session *session;
-	uint64_t rows;
+	enum profile_kind kind;  /* 0: none */
+	node_id last;
 };
 
-/* The number that a column has for a row; of a text, the text's number. */
-static uint64_t value_of(struct writer *w, const struct profile_field *f,
-			 const char *row, size_t i)
+/* A row of a table, which begins with it if it is another one. */
+static void put_row(struct writer *w, enum profile_kind kind, const void *row)
 {
-	const char *text;
+	const struct profile_table *const t = &profile_tables[kind];
 
-	if (f->type == PROFILE_NUMBER)
-		return profile_get(f, row, i);
-	if (f->type == PROFILE_CHARS)
-		return output_exact(w->out, row + f->offset);
-	memcpy(&text, row + f->offset, sizeof(text));
-	return output_exact(w->out, text);
-}
+	if (w->kind != kind) {
+		if (w->kind)
+			output_number(w->out, 0);
+		output_number(w->out, (uint64_t)kind);
+		output_number(w->out, t->field_count);
+		w->kind = kind;
+	}
+	output_number(w->out, 1);
+	for (size_t i = 0; i < t->field_count; i++) {
+		const struct profile_field *const f = &t->fields[i];
+		const char *const at = (const char *)row + f->offset, *text;
 
-/* Fill in the columns of up to BLOCK_ROWS rows. Strings that are new are
- * written on the way, before the table that has their numbers. */
-static void fill(struct writer *w, const struct profile_table *t,
-		 const char *rows, size_t count, Prof__Column *columns)
-{
-	size_t column = 0;
-
-	for (size_t f = 0; f < t->field_count; f++) {
-		for (size_t i = 0; i < t->fields[f].count; i++, column++) {
-			columns[column].n_value = count;
-			for (size_t k = 0; k < count; k++)
-				columns[column].value[k] = value_of(w,
-					&t->fields[f], rows + k * t->row_size,
-					i);
+		if (f->type == PROFILE_TEXT) {
+			memcpy(&text, at, sizeof(text));
+			output_text(w->out, text);
+		} else if (f->type == PROFILE_CHARS) {
+			output_text(w->out, at);
 		}
+		for (size_t k = 0; f->type == PROFILE_NUMBER && k < f->count;
+		     k++)
+			output_number(w->out, profile_get(f, row, k));
 	}
 }
 
-/* Write a block of rows as a table of columns: the numbers of a column are
- * alike, and so pack well. */
-static void put_block(struct writer *w, enum profile_kind kind,
-		      const char *rows, size_t count)
-{
-	const size_t columns = profile_columns(kind);
-	Prof__Column *const column = mem_alloc(columns * sizeof(*column));
-	Prof__Column **const list = mem_alloc(columns * sizeof(*list));
-	uint64_t *const values = mem_alloc(columns * count * sizeof(*values));
-	Prof__Table table = PROF__TABLE__INIT, *tables = &table;
-	Prof__Profile part = PROF__PROFILE__INIT;
-
-	for (size_t i = 0; i < columns; i++) {
-		prof__column__init(&column[i]);
-		column[i].value = values + i * count;
-		list[i] = &column[i];
-	}
-	fill(w, &profile_tables[kind], rows, count, column);
-	table.kind = (uint64_t)kind;
-	table.rows = count;
-	table.n_column = columns;
-	table.column = list;
-	part.n_weft_table = 1;
-	part.weft_table = &tables;
-	output_put(w->out, &part);
-	w->rows += count;
-	mem_free_all(values, list, column);
-}
-
-/* Write an array of rows, block by block. */
 static void put_rows(struct writer *w, enum profile_kind kind, const void *rows,
 		     size_t count)
 {
 	const size_t size = profile_tables[kind].row_size;
 
-	for (size_t i = 0; i < count; i += BLOCK_ROWS)
-		put_block(w, kind, (const char *)rows + i * size,
-			  count - i < BLOCK_ROWS ? count - i : BLOCK_ROWS);
+	for (size_t i = 0; i < count; i++)
+		put_row(w, kind, (const char *)rows + i * size);
 }
 
-/* A block of rows that is written when it is full. */
-struct block {
-	struct writer *w;
-	enum profile_kind kind;
-	void *rows;
-	size_t used;             /* rows */
-	node_id last;            /* of the last row */
-};
+/* Write what is to be said of a node. */
+typedef void node_fn(struct writer *w, struct cct *t, node_id id);
 
-/* Room for the next row, which the caller fills. */
-static void *next_row(struct block *b)
+static void put_nodes(struct writer *w, node_fn *put)
 {
-	const size_t size = profile_tables[b->kind].row_size;
-
-	if (!b->rows)
-		b->rows = mem_alloc(BLOCK_ROWS * size);
-	if (b->used == BLOCK_ROWS) {
-		put_block(b->w, b->kind, b->rows, b->used);
-		b->used = 0;
-	}
-	return (char *)b->rows + b->used++ * size;
-}
-
-/* Add what is to be said of a node. */
-typedef void node_fn(struct block *b, struct cct *t, node_id id);
-
-static void put_nodes(struct writer *w, enum profile_kind kind, node_fn *add)
-{
-	struct block b = { .w = w, .kind = kind };
 	struct cct *const t = w->session->cct;
 
+	w->last = 0;
 	for (node_id id = 1; id <= cct_count(t); id++)
-		add(&b, t, id);
-	if (b.used > 0)
-		put_block(w, kind, b.rows, b.used);
-	mem_free(b.rows);
+		put(w, t, id);
 }
 
 /* By how much its id is larger than that of the row before. */
-static node_id step(struct block *b, node_id id)
+static node_id step(struct writer *w, node_id id)
 {
-	const node_id last = b->last;
+	const node_id last = w->last;
 
-	b->last = id;
+	w->last = id;
 	return id - last;
 }
 
 /* A parent is given by how much smaller its id is. */
-static void add_node(struct block *b, struct cct *t, node_id id)
+static void put_node(struct writer *w, struct cct *t, node_id id)
 {
-	struct cct_node *const n = next_row(b);
+	struct cct_node n = *cct_get(t, id);
 
-	*n = *cct_get(t, id);
-	if (n->parent > 0)
-		n->parent = id - n->parent;
+	if (n.parent > 0)
+		n.parent = id - n.parent;
+	put_row(w, PROFILE_NODE, &n);
 }
 
 /* How many calls were of which length. Without histograms there are no rows. */
-static void add_lengths(struct block *b, struct cct *t, node_id id)
+static void put_lengths(struct writer *w, struct cct *t, node_id id)
 {
 	uint64_t counts[HIST_STEPS] = { 0 };
 
@@ -461,23 +398,22 @@ static void add_lengths(struct block *b, struct cct *t, node_id id)
 		return;
 	for (uint32_t i = 0; i < HIST_STEPS; i++)
 		if (counts[i] > 0)
-			*(struct profile_length *)next_row(b) =
-				(struct profile_length){ step(b, id), i,
-						      counts[i] };
+			put_row(w, PROFILE_LENGTH, &(struct profile_length){
+				step(w, id), i, counts[i] });
 }
 
 /* The times off the CPU, if there are any. */
-static void add_cpu(struct block *b, struct cct *t, node_id id)
+static void put_cpu(struct writer *w, struct cct *t, node_id id)
 {
 	const struct cct_cpu cpu = cct_cpu_of(t, id);
 
 	if (cpu.off > 0 || cpu.unknown > 0)
-		*(struct profile_cpu *)next_row(b) = (struct profile_cpu){
-			step(b, id), cpu.off, cpu.unknown, cpu.ready };
+		put_row(w, PROFILE_CPU, &(struct profile_cpu){
+			step(w, id), cpu.off, cpu.unknown, cpu.ready });
 }
 
 /* What samples tell, if there is any of it. */
-static void add_sampled(struct block *b, struct cct *t, node_id id)
+static void put_samples_of(struct writer *w, struct cct *t, node_id id)
 {
 	const struct cct_sampled *const n = cct_sampled_of(t, id);
 	uint64_t variance;
@@ -486,20 +422,19 @@ static void add_sampled(struct block *b, struct cct *t, node_id id)
 	    n->variance == 0 && n->raw == cct_get(t, id)->self)
 		return;
 	memcpy(&variance, &n->variance, sizeof(variance));
-	*(struct profile_sampled *)next_row(b) =
-		(struct profile_sampled){ step(b, id), n->unsampled, n->own,
-			n->other, n->probe, n->raw, variance };
+	put_row(w, PROFILE_SAMPLED, &(struct profile_sampled){
+		step(w, id), n->unsampled, n->own, n->other, n->probe, n->raw,
+		variance });
 }
 
 /* How many calls have no records, if any. */
-static void add_counted(struct block *b, struct cct *t, node_id id)
+static void put_counted(struct writer *w, struct cct *t, node_id id)
 {
 	const struct cct_counted n = cct_counted_of(t, id);
 
 	if (n.untimed > 0 || n.brief > 0)
-		*(struct profile_counted *)next_row(b) =
-			(struct profile_counted){ step(b, id), n.untimed,
-						  n.brief };
+		put_row(w, PROFILE_COUNTED, &(struct profile_counted){
+			step(w, id), n.untimed, n.brief });
 }
 
 /* What the tree collects, and then the rows of it. */
@@ -510,8 +445,8 @@ static void put_collected(struct writer *w)
 		(uint64_t)cct_has_cpu(w->session->cct) };
 
 	put_rows(w, PROFILE_COLLECTED, &row, 1);
-	put_nodes(w, PROFILE_LENGTH, add_lengths);
-	put_nodes(w, PROFILE_CPU, add_cpu);
+	put_nodes(w, put_lengths);
+	put_nodes(w, put_cpu);
 }
 
 /* The net times, and what samples tell of nodes. */
@@ -521,7 +456,7 @@ static void put_sampled(struct writer *w)
 	    !cct_has_samples(w->session->cct))
 		return;
 	put_rows(w, PROFILE_NET, &w->session->net, 1);
-	put_nodes(w, PROFILE_SAMPLED, add_sampled);
+	put_nodes(w, put_samples_of);
 }
 
 /* The head with counts of what a profile does not list. A shallow copy: its
@@ -552,7 +487,7 @@ static void put_tables(struct writer *w)
 	put_rows(w, PROFILE_VM, s->vms, s->vm_count);
 	put_rows(w, PROFILE_NOTE, s->notes, s->note_count);
 	put_rows(w, PROFILE_GAP, s->gaps, s->gap_count);
-	put_nodes(w, PROFILE_NODE, add_node);
+	put_nodes(w, put_node);
 	put_rows(w, PROFILE_PART, s->parts, s->part_count);
 	put_rows(w, PROFILE_STATISTICS, s->statistics, s->statistics_count);
 	put_rows(w, PROFILE_EDGE, s->edges, s->edge_count);
@@ -560,23 +495,20 @@ static void put_tables(struct writer *w)
 	put_collected(w);
 	put_rows(w, PROFILE_LABEL, s->labels, s->label_count);
 	put_sampled(w);
-	put_nodes(w, PROFILE_COUNTED, add_counted);
+	put_nodes(w, put_counted);
 }
 
-/* The version comes first, so that a reader can refuse the rest; the number of
- * rows comes last, so that it knows a cut file. */
+/* The session comes first, so that a reader needs to look for nothing. */
 int profile_write(FILE *to, struct session *s,
 		  const struct profile_about *about)
 {
-	struct writer w = { output_open(to), s, 0 };
-	Prof__Profile part = PROF__PROFILE__INIT;
+	struct writer w = { .out = output_open(to), .session = s };
 
-	part.weft_version = PROFILE_VERSION;
-	output_put(w.out, &part);
+	output_number(w.out, PROFILE_VERSION);
 	put_tables(&w);
+	output_number(w.out, 0);
+	output_number(w.out, 0);
+	output_session(w.out);
 	put_pprof(w.out, s, about);
-	prof__profile__init(&part);
-	part.weft_end = w.rows;
-	output_put(w.out, &part);
 	return output_close(w.out);
 }

@@ -85,10 +85,13 @@ printf '\x32\x00\x0a\x04\x08\x00\x10\x00' | gzip -c >"$T/other.pb"
 sane "another's profile" report "$T/other.pb"
 [ $status = 2 ] || fail "another's profile: status $status"
 grep -q 'not one that weft wrote' "$T/e" || fail "says: $(cat "$T/e")"
-# A later version says so.
-printf '\xc0\x3e\x09' | gzip -c >"$T/later.pb"
+# A later version says so, and an older weft's profile what to do.
+printf '\xe2\x3e\x01\x09' | gzip -c >"$T/later.pb"
 sane "a later version" report "$T/later.pb"
 grep -q 'version is 9' "$T/e" || fail "says: $(cat "$T/e")"
+printf '\xc0\x3e\x01' | gzip -c >"$T/old.pb"
+sane "an older weft's" report "$T/old.pb"
+grep -q 'export the trace again' "$T/e" || fail "says: $(cat "$T/e")"
 
 # Small files that unpack to much: refused, in 2 GiB of memory.
 case $(nm "$B/libexec/weft/weft-analyze" 2>/dev/null) in
@@ -96,13 +99,13 @@ case $(nm "$B/libexec/weft/weft-analyze" 2>/dev/null) in
 esac
 memory=2097152
 {
-	printf '\xc0\x3e\x01'
-	head -c 30000000 /dev/zero | tr '\0' '\062' # 15 M empty strings
+	printf '\xe2\x3e\x01\x02\x07\x02' # notes: 40 M empty strings
+	lua5.4 -e 'for _ = 1, 20000 do io.write(("\1\0\0\0\0"):rep(1000)) end'
 } | gzip -c >"$T/bomb.pb"
 sane "strings, ever so many" report "$T/bomb.pb"
 [ $status = 2 ] || fail "strings, ever so many: status $status"
 {
-	printf '\xc0\x3e\x01\x32\xff\xff\xff\xff\x0f'
+	printf '\xe2\x3e\x01\x02\x07\x02\x01\x00\xff\xff\xff\xff\x0f'
 	head -c 200000000 /dev/zero
 } | gzip -1 -c >"$T/bomb.pb"
 sane "one huge string" report "$T/bomb.pb"

@@ -42,15 +42,16 @@ grep -q ";body <made-up.lua:20>;$second [0-9]" "$T/o" || fail "collapsed"
 "$W" export --format speedscope "$T/twins" 2>/dev/null >"$T/o"
 grep -qF "\"${second/</\\u003c} [lua]\"" "$T/o" || fail "speedscope"
 
-# ordinals.lua TO [VALUE]: the functions' ordinals, their fourteenth column, have
+# ordinals.lua TO [VALUE]: the functions' ordinals, their fourteenth field, have
 # that value everywhere; or are gone, with what was added since.
 cat >"$T/ordinals.lua" <<'LUA'
-local function varint(s, i)
+local s, at = io.read("a"), 1
+local function varint()
 	local v, shift = 0, 0
 	while true do
-		local b = s:byte(i)
-		v, i, shift = v | (b & 127) << shift, i + 1, shift + 7
-		if b < 128 then return v, i end
+		local b = s:byte(at)
+		v, at, shift = v | (b & 127) << shift, at + 1, shift + 7
+		if b < 128 then return v end
 	end
 end
 local function put(v)
@@ -58,46 +59,46 @@ local function put(v)
 	while v > 127 do s, v = s .. string.char(v & 127 | 128), v >> 7 end
 	return s .. string.char(v)
 end
-local function message(n, s) return put(n << 3 | 2) .. put(#s) .. s end
--- The fields of a message: number, value, and their bytes as they stand.
-local function fields(s)
-	local list, i = {}, 1
-	while i <= #s do
-		local from, tag, value = i, nil, nil
-		tag, i = varint(s, i)
-		value, i = varint(s, i)
-		if tag & 7 == 2 then
-			value, i = s:sub(i, i + value - 1), i + value
-		end
-		list[#list + 1] = { tag >> 3, value, s:sub(from, i - 1) }
-	end
-	return list
+local function skip(kind)
+	if varint() > 0 or kind == "n" then return end
+	local n = varint()
+	at = at + n
 end
+-- Of the first three tables, which values of a row are texts.
+local layout = { ("n"):rep(21), "tnnnnn", "nnntnnnntttnnnn" }
 local value, found, out = tonumber(arg[2]), 0, {}
-local function change(parts, rows)
-	local text, column = "", 0
-	for _, p in ipairs(parts) do
-		column = column + (p[1] == 3 and 1 or 0)
-		if p[1] == 3 and column == 14 and value then
-			local all = put(value):rep(rows)
-			p[3] = message(3, message(1, all))
+assert(varint() == 1004 << 3 | 2)
+local size = varint()
+local session = at
+varint()
+for kind, row in ipairs(layout) do
+	local from = at
+	assert(varint() == kind, "a table was not found")
+	local fields = varint()
+	out[#out + 1] = kind == 3 and put(3) .. put(value and fields or 13) or
+		s:sub(from, at - 1)
+	from = at
+	while varint() == 1 do
+		for i = 1, #row do
+			if i == 14 and kind == 3 then
+				out[#out + 1] = s:sub(from, at - 1)
+				from, found = at, found + 1
+			end
+			skip(row:sub(i, i))
+			if i == 14 and kind == 3 then
+				out[#out + 1] = value and put(value) or ""
+				from = at
+			end
 		end
-		if p[1] ~= 3 or column < 14 or value then
-			text = text .. p[3]
-		end
+		from = kind == 3 and not value and at or from
 	end
-	found = found + (column >= 14 and 1 or 0)
-	return message(1002, text)
+	out[#out + 1] = s:sub(from, at - 1)
 end
-for _, f in ipairs(fields(io.read("a"))) do
-	local of = {}
-	local parts = f[1] == 1002 and fields(f[2]) or {}
-	for _, p in ipairs(parts) do of[p[1]] = p[2] end
-	out[#out + 1] = of[1] == 3 and change(parts, of[2]) or f[3]
-end
-assert(found == 1, "the column was not found")
+assert(found > 1, "no functions")
+local text = s:sub(session, session) .. table.concat(out) ..
+	s:sub(at, session + size - 1)
 local file = assert(io.open(arg[1], "wb"))
-file:write(table.concat(out))
+file:write(put(1004 << 3 | 2), put(#text), text, s:sub(session + size))
 file:close()
 LUA
 
