@@ -19,7 +19,7 @@ ANALYZER_TEST_LIBS ?= $(shell pkg-config --libs babeltrace2 libdw \
 RECORDER_TEST_LIBS ?= -ldl -lpthread
 HOST_TEST_LIBS ?= -ldl -lpthread
 
-.PHONY: test test-deep test-viewers test-bin unit unit-bin san check-layers bench truth soak \
+.PHONY: test test-quick test-deep test-viewers test-bin unit unit-bin san check-layers bench truth soak \
 	programs reference
 
 # Which parts a test links: said in its head, or told by its includes.
@@ -220,6 +220,13 @@ test:
 	@tests/deps.sh build test
 	+$(Q)$(MAKE) --no-print-directory $(jobs) test-bin
 	$(Q)B=$(B) tests/run.sh
+
+# Before a commit that does not touch recording: less than two minutes.
+test-quick:
+	@tests/deps.sh build test
+	+$(Q)$(MAKE) --no-print-directory $(jobs) all unit-bin reference \
+		$(TEST_DIR)/prog/p_write_trace
+	$(Q)B=$(B) QUICK=1 tests/run.sh
 
 test-deep:
 	@tests/deps.sh build test deep

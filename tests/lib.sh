@@ -52,10 +52,11 @@ record() {
 }
 
 # no_switches [TRACE]: the kernel shows neither samples nor switches here: it is
-# perf_event_open that is forbidden. Says why.
+# perf_event_open that is forbidden. Says why. The run counts such tests.
 no_switches() {
 	"$WEFT" info "${1-$T/trace}" | grep '^samples.why-not' &&
-		"$WEFT" info "${1-$T/trace}" | grep -q '^samples.period 0$'
+		"$WEFT" info "${1-$T/trace}" | grep -q '^samples.period 0$' &&
+		echo "${T##*/}" >>"${RESULTS:-$T}/less"
 }
 
 # The report's rows, in $T/report.csv; what was lost, in $T/report.err.

@@ -16,7 +16,10 @@
 # recording said, where that is "lost: 0". With DEEP=1 in the environment tests run at full length. "# deep": it
 # runs then only, or if a pattern names it. LONGER=1 leaves out the tests that are
 # as long without DEEP=1. UNTIL=SECONDS, of date +%s: what has not begun then is
-# skipped. SLOWEST=N lists the N tests that used most processor time.
+# skipped. SLOWEST=N lists the N tests that used most processor time. QUICK=1 runs
+# what needs no recording and no sanitizer: check/, unit/, replay/ and cli/.
+# Tests that could check less, as the kernel shows weft neither samples nor
+# switches (no_switches in lib.sh), are counted before the last line.
 # A test that fails is run once more when all others have ended, unless it crashed
 # or a sanitizer spoke: "unsteady" is what failed only beside others.
 # SPDX-License-Identifier: MIT
@@ -209,6 +212,10 @@ trap 'exit 130' INT TERM
 
 every | while read -r name kind file with; do
 	wanted "$name" "$@" || continue
+	case ${QUICK:+$name} in
+	'' | check/* | unit/* | replay/* | cli/*) ;;
+	*) continue ;;
+	esac
 	[ -z "${LONGER-}" ] || is_longer "$name" "$kind" "$file" || continue
 	[ $# -gt 0 ] || [ -n "${DEEP-}" ] ||
 		! sed -n 1,15p "$file" | grep -aq '^# deep' || continue
@@ -261,5 +268,9 @@ passed=$(grep -c '^pass' "$RESULTS/all")
 failed=$(grep -c '^FAIL' "$RESULTS/all")
 skipped=$(grep -c '^skip' "$RESULTS/all")
 [ "$failed" = 0 ] || grep '^FAIL' "$RESULTS/all"
+[ ! -e "$RESULTS/less" ] ||
+	echo "checked less, for want of samples and switches:" \
+		"$(sort -u "$RESULTS/less" | wc -l) tests," \
+		"$(sort -u "$RESULTS/less" | tr '\n' ' ')"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && { [ "$passed" -gt 0 ] || [ -n "${UNTIL-}" ]; }

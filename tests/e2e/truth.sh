@@ -16,7 +16,7 @@ compare() {
 
 # Are net times made of samples, or can they not be, since the kernel takes none?
 is_sampled() {
-	"$WEFT" info "$T/trace" | grep -q '^samples.why-not' ||
+	no_switches >/dev/null ||
 		"$WEFT" report "$T/trace" 2>&1 | grep -q 'net, estimated from'
 }
 

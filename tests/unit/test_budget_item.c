@@ -186,13 +186,16 @@ void test_budget_knows_as_many_functions_as_there_are(void)
 void test_budget_knows_so_many_modules_and_no_more(void)
 {
 	uint64_t module[10] = { item_put(ITEM_MODULE, 10) };
+	const struct seen_item seen = { module, 10 };
+	struct module_item m;
 
 	begin();
 	module[7] = string_put(2, 2);
 	memcpy(module + 9, "/m", 2);
 	for (uint64_t i = 0; i < BUDGET_MODULES + 2; i++) {
 		module[4] = 4 | i << 8; /* the build-id */
-		CHECK_EQ(budget_functions_module(&budget.all, module, 10),
+		CHECK(chunk_names_module(&seen, &m));
+		CHECK_EQ(budget_functions_module(&budget.all, &seen, &m),
 			 i < BUDGET_MODULES ? i : BUDGET_NONE);
 	}
 	CHECK_EQ(budget.all.modules, BUDGET_MODULES);

@@ -74,7 +74,7 @@ struct pass {
 	uint64_t now;              /* ticks since the chunk's begin */
 };
 
-static void pass_item(struct pass *p, const struct chunk_item *i)
+static void pass_item(struct pass *p, const struct seen_item *i)
 {
 	const uint64_t *const item = i->at;
 	struct module_item m;

@@ -86,7 +86,7 @@ static uint32_t add_module(struct budget_functions *f, uint64_t hash,
 }
 
 uint32_t budget_functions_module(struct budget_functions *f,
-				 const struct chunk_item *item,
+				 const struct seen_item *item,
 				 const struct module_item *m)
 {
 	uint64_t hash;

@@ -56,7 +56,7 @@ int budget_functions_init(struct budget_functions *f, uint32_t most,
 			  const _Atomic uint64_t *verdicts, uint32_t slots);
 /* The index of the module that the item tells of, or BUDGET_NONE. */
 uint32_t budget_functions_module(struct budget_functions *f,
-				 const struct chunk_item *item,
+				 const struct seen_item *item,
 				 const struct module_item *m);
 /* The function's number. It is added, unless the user has chosen what is done
  * with it, or there is no room: then it is BUDGET_NONE. */

@@ -20,7 +20,7 @@ struct places {
 	uint32_t modules;
 };
 
-static void note_module(struct places *p, const struct chunk_item *item)
+static void note_module(struct places *p, const struct seen_item *item)
 {
 	struct module_item m;
 

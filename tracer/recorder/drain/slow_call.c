@@ -362,7 +362,7 @@ static void keep_running(struct pass *p)
 
 /* ---- the dictionary ---- */
 
-static void pass_item(struct pass *p, const struct chunk_item *item)
+static void pass_item(struct pass *p, const struct seen_item *item)
 {
 	struct module_item m;
 
@@ -378,7 +378,7 @@ static uint64_t lua_id(const struct pass *p, uint64_t index)
 {
 	const uint64_t *const at = (const uint64_t *)p->h +
 		CHUNK_HEADER_WORDS + p->h->records + index;
-	const struct chunk_item item = { at, index < p->h->items ?
+	const struct seen_item item = { at, index < p->h->items ?
 					 (uint32_t)item_words(*at) : 0 };
 	struct lua_item f;
 

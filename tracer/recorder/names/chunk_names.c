@@ -72,7 +72,7 @@ void chunk_items_add(struct chunk_items *items, uint32_t words)
 
 	if (words == 0)
 		return;
-	items->item[items->n++] = (struct chunk_item){ at, words };
+	items->item[items->n++] = (struct seen_item){ at, words };
 	if (item_type(*at) == ITEM_MODULE && words >= MODULE_LEAST &&
 	    at[1] < DICT_MAX_MODULES)
 		items->numbers[at[1] / 64] |= UINT64_C(1) << at[1] % 64;
@@ -128,7 +128,7 @@ static uint64_t read_string(const uint64_t *at, uint64_t words, char *to)
 	return 2 + (stored + 7) / 8;
 }
 
-bool chunk_names_module(const struct chunk_item *i, struct module_item *m)
+bool chunk_names_module(const struct seen_item *i, struct module_item *m)
 {
 	const uint64_t *const item = i->at;
 	const uint8_t *const id = (const void *)(item + 4);
@@ -149,7 +149,7 @@ uint64_t chunk_names_module_hash(const uint8_t *id, unsigned id_size,
 	       XXH64(path, strlen(path), 0);
 }
 
-bool chunk_names_lua(const struct chunk_item *i, struct lua_item *f)
+bool chunk_names_lua(const struct seen_item *i, struct lua_item *f)
 {
 	const uint64_t *const item = i->at;
 	const uint64_t words = i->words;

@@ -35,7 +35,7 @@ struct chunk_items {
 	struct chunk_header *h;
 	uint64_t *to;              /* more may be written here: */
 	uint32_t room, n;          /* words */
-	struct chunk_item { const uint64_t *at; uint32_t words; }
+	struct seen_item { const uint64_t *at; uint32_t words; }
 		item[CHUNK_MAX_WORDS];
 	/* Of its modules, a bit each. */
 	uint64_t numbers[DICT_MAX_MODULES / 64];
@@ -58,7 +58,7 @@ struct module_item {
 	char path[CHUNK_STRING_MAX + 1]; /* "": it was cut, or has a NUL */
 };
 /* False: it is another item, or not whole. */
-bool chunk_names_module(const struct chunk_item *item, struct module_item *m);
+bool chunk_names_module(const struct seen_item *item, struct module_item *m);
 /* The module as verdicts have it. */
 uint64_t chunk_names_module_hash(const uint8_t *id, unsigned id_size,
 				 const char *path);
@@ -73,7 +73,7 @@ struct lua_item {
 	                            * follows it */
 };
 /* False: it is another item, or not whole. */
-bool chunk_names_lua(const struct chunk_item *item, struct lua_item *f);
+bool chunk_names_lua(const struct seen_item *item, struct lua_item *f);
 
 /* The path of a file that a program names: for i = 0 as the program sees it,
  * which may be in another root or folder and is therefore tried first; for

@@ -151,7 +151,7 @@ static void give(const uint64_t *item, const char *name, lua_names_fn *fn,
 		 void *ctx)
 {
 	const uint64_t words = item_words(item[0]);
-	const struct chunk_item whole = { item, (uint32_t)words };
+	const struct seen_item whole = { item, (uint32_t)words };
 	const size_t size = strlen(name);
 	uint64_t made[2 * ITEM_MAX] = { 0 }, rest;
 	struct lua_item f;
@@ -325,7 +325,7 @@ static void add(struct lua_names *n, struct lua_names_source *s,
 }
 
 static void note_lua(struct lua_names *n, uint32_t pid,
-		     const struct chunk_item *whole)
+		     const struct seen_item *whole)
 {
 	const uint64_t *const item = whole->at;
 	const uint64_t words = whole->words;
