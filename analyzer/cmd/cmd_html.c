@@ -49,7 +49,7 @@ static char *head_of(const struct load *load)
 
 /* What ran when, which takes reading the trace once more. */
 struct in_time {
-	struct timeline *timeline;
+	struct chronicle *chronicle;
 	struct slow *slow;
 	uint8_t *wanted, *threads;
 	struct page_calls calls;
@@ -59,7 +59,7 @@ struct in_time {
 
 static void in_time_fini(struct in_time *m)
 {
-	timeline_free(m->timeline);
+	chronicle_free(m->chronicle);
 	slow_free(m->slow);
 	sleeps_fini(&m->sleeps);
 	mem_free_all(m->wanted, m->threads);
@@ -67,24 +67,27 @@ static void in_time_fini(struct in_time *m)
 
 static void begin_lanes(struct in_time *m, const struct load *load)
 {
-	m->timeline = timeline_new(load->session, &(struct timeline_options){
-		.from = load->want.from, .to = load->want.to,
-		.threads = m->threads, .coroutine = load->want.serial,
-		.pid = load->want.pid, .spans = MOST_SPANS,
-		.coroutines = MOST_LANES });
+	m->chronicle = chronicle_new(&(struct chronicle_options){
+		.by_coroutine = true, .from = load->want.from,
+		.to = load->want.to, .threads = m->threads,
+		.thread_count = load->session->thread_count,
+		.serial = load->want.serial, .pid = load->want.pid,
+		.max_spans = MOST_SPANS, .lanes_of = load->session,
+		.most = MOST_LANES });
 }
 
-/* In the timeline's range. */
+/* In the lanes' range. */
 static void begin_calls(struct in_time *m, const struct load *load)
 {
+	const struct chronicle_found *const lanes =
+		chronicle_found(m->chronicle);
 	struct slow_options o = {
 		.wanted = m->wanted,
 		.funcs = func_count(load->session->funcs) + 1,
 		.top = MOST_CALLS, .threads = m->threads,
 		.from = load->want.from, .to = load->want.to,
 		.thread_count = load->session->thread_count,
-		.columns = COLUMNS, .first = m->timeline->from,
-		.last = m->timeline->to };
+		.columns = COLUMNS, .first = lanes->from, .last = lanes->to };
 
 	if (o.last - o.first < o.columns)
 		o.columns = 0;
@@ -99,12 +102,12 @@ static int collect(struct in_time *m, struct load *load)
 
 	m->has_sleeps = !load->is_part;
 	sleeps_init(&m->sleeps, load->session);
-	tee_add(&tee, &timeline_sink, m->timeline);
+	tee_add(&tee, &chronicle_lanes_sink, m->chronicle);
 	tee_add(&tee, &slow_sink, m->slow);
 	tee_add(&tee, &sleeps_sink, &m->sleeps);
 	if (load_again(load, &tee.sink, &tee) != 0)
 		return -1;
-	timeline_finish(m->timeline);
+	chronicle_finish(m->chronicle);
 	slow_finish(m->slow);
 	return 0;
 }
@@ -114,7 +117,7 @@ static int find_in_time(struct in_time *m, struct load *load)
 {
 	struct session *const s = load->session;
 
-	*m = (struct in_time){ .timeline = NULL };
+	*m = (struct in_time){ .chronicle = NULL };
 	if (load->is_profile)
 		return arg_functions ? err_add("--functions shows single "
 			"calls, which only a trace holds") : 0;
@@ -183,7 +186,8 @@ static int put_page(FILE *to, void *ctx)
 		.flat = t->flat, .callers = t->callers, .coroutines = t->rows,
 		.coroutine_count = s->coroutine_count,
 		.bodies = t->bodies, .body_count = t->body_count,
-		.timeline = t->in_time->timeline,
+		.moments = t->in_time->chronicle ?
+			chronicle_found(t->in_time->chronicle) : NULL,
 		.calls = t->in_time->slow ? &t->in_time->calls : NULL,
 		.sleeps = t->in_time->has_sleeps ? &t->in_time->sleeps : NULL,
 		.before = t->before });

@@ -23,6 +23,9 @@ struct slot {
 	bool is_shown;
 	bool opens;              /* what is on top of it is shown: `under` */
 	bool is_chosen;          /* run: of the coroutine that is asked for */
+	bool is_active;          /* run: it is shown in its own lane, too */
+	bool is_back, is_alone;  /* what SPAN_BACK and SPAN_ALONE say of it
+	                          * there */
 };
 
 /* A stream's open slots, outermost first. A call has one only from the first
@@ -32,7 +35,7 @@ struct lane {
 	struct slot *slot; size_t count, room;
 	size_t seen;             /* frames below this were looked at */
 	uint32_t run;            /* index + 1 of the topmost run's slot */
-	uint32_t track;          /* of the topmost run, or the thread's own */
+	uint32_t own, track;     /* the thread's; that of the topmost run */
 	uint32_t depth;          /* how many slots on it are shown */
 	uint64_t coroutine;      /* serial of the topmost run; 0: none */
 	size_t opens, chosen;    /* how many slots open, or are chosen */
@@ -41,6 +44,10 @@ struct lane {
 	bool has_chunk, is_off;  /* the last one ended, with CHUNK_LAST */
 	bool is_alone;           /* what is next on the track is not folded
 	                          * with what is before it */
+	/* In lanes: the thread is recorded since `active`; it is off the CPU
+	 * from..to, which may go on. */
+	bool is_active;
+	ticks active, off_from, off_to;
 };
 
 struct chronicle {
@@ -49,12 +56,51 @@ struct chronicle {
 	struct lane *lanes; size_t lane_room;      /* by stream_number */
 	const struct stream *stream; struct lane *lane; /* the last one */
 	struct map *track_of;    /* stream and coroutine: index + 1 */
+	struct map *shown;       /* lanes: process and serial of coroutines
+	                          * that have one; NULL: all */
 	size_t track_room, mark_room;
 	size_t spans;            /* kept, without those that pend */
 	ticks below;
 };
 
 /* ---- tracks ---- */
+
+/* For qsort: by falling active, then in the session's order. */
+ORDER_BY(compare_active, struct coroutine *,
+	 ORDER((*y)->active, (*x)->active) ?: ORDER(*x, *y))
+
+static void choose_coroutines(struct chronicle *t)
+{
+	const struct session *const s = t->options.lanes_of;
+	const size_t n = s->coroutine_count, most = t->options.most;
+	const struct coroutine **const by = mem_alloc((n + 1) * sizeof(*by));
+
+	for (size_t i = 0; i < n; i++)
+		by[i] = &s->coroutines[i];
+	qsort(by, n, sizeof(*by), compare_active);
+	t->shown = map_new();
+	for (size_t i = 0; i < most; i++)
+		*map_put(t->shown, by[i]->process, by[i]->serial) = 1;
+	t->found.rest.coroutines = n - most;
+	mem_free(by);
+}
+
+/* The range is that of the options, within the session's. */
+static void begin_lanes(struct chronicle *t)
+{
+	struct chronicle_options *const o = &t->options;
+	const struct session *const s = o->lanes_of;
+	ticks from = session_first_tick(s), to = from;
+
+	for (size_t i = 0; i < s->thread_count; i++)
+		to = MAX(s->threads[i].last, to);
+	t->found.from = o->to > 0 ? MIN(to, MAX(from, o->from)) : from;
+	t->found.to = o->to > 0 ? MAX(t->found.from, MIN(to, o->to)) : to;
+	if (o->to == 0)
+		o->to = to + 1;
+	if (o->most > 0 && o->most < s->coroutine_count)
+		choose_coroutines(t);
+}
 
 struct chronicle *chronicle_new(const struct chronicle_options *options)
 {
@@ -63,6 +109,8 @@ struct chronicle *chronicle_new(const struct chronicle_options *options)
 	t->options = *options;
 	t->below = options->below;
 	t->track_of = map_new();
+	if (options->lanes_of)
+		begin_lanes(t);
 	return t;
 }
 
@@ -75,6 +123,7 @@ void chronicle_free(struct chronicle *t)
 	for (size_t i = 0; i < t->lane_room; i++)
 		mem_free(t->lanes[i].slot);
 	map_free(t->track_of);
+	map_free(t->shown);
 	mem_free_all(t->found.tracks, t->found.marks, t->lanes, t);
 }
 
@@ -96,10 +145,19 @@ static uint32_t track(struct chronicle *t, const struct lane *l,
 			(struct track){
 				.process = e->process, .thread = e->thread,
 				.level = e->level, .coroutine = coroutine,
-				.parent = l->track, .suspended = UINT64_MAX };
+				.parent = l->track, .suspended = UINT64_MAX,
+				.is_rest = coroutine != 0 && t->shown &&
+					map_find(t->shown, e->process,
+						 coroutine) == 0 };
 		*id = (uint32_t)t->found.count;
 	}
 	return *id - 1;
+}
+
+static void fold_track(struct chronicle *t, struct track *k)
+{
+	track_fold(k, t->below);
+	t->spans += k->count;
 }
 
 /* Too many spans are kept: fold shorter ones until they are not. */
@@ -111,18 +169,40 @@ static void fold_more(struct chronicle *t)
 		t->below = t->below < FIRST ? FIRST : t->below * 2;
 		t->spans = 0;
 		for (size_t i = 0; i < t->found.count; i++) {
-			track_fold(&t->found.tracks[i], t->below);
-			t->spans += t->found.tracks[i].count;
+			fold_track(t, &t->found.tracks[i]);
+			if (t->found.tracks[i].waits)
+				fold_track(t, t->found.tracks[i].waits);
 		}
 	}
 }
 
+/* What a lane says of its coroutine or thread. False: it has no spans. */
+static bool count_active(struct chronicle *t, struct track *k,
+			 const struct span *s)
+{
+	struct chronicle_rest *const rest = &t->found.rest;
+
+	if (k->is_rest)
+		rest->calls += s->calls;
+	if (s->kind != SPAN_ACTIVE)
+		return !k->is_rest;
+	if (k->is_rest) {
+		rest->runs++;
+		rest->active += s->longest;
+		return false;
+	}
+	k->from = k->runs > 0 ? MIN(s->begin, k->from) : s->begin;
+	k->to = MAX(s->end, k->to);
+	k->runs++;
+	k->active += s->longest;
+	return true;
+}
+
 /* A span is over. A call counts where it begins, its time inside of the range
  * that is asked for. */
-static void give(struct chronicle *t, uint32_t track, struct span *s)
+static void give(struct chronicle *t, struct track *k, struct span *s)
 {
 	const ticks from = t->options.from, to = t->options.to;
-	struct track *const k = &t->found.tracks[track];
 	const size_t before = k->count;
 
 	if (to > 0) {
@@ -134,7 +214,10 @@ static void give(struct chronicle *t, uint32_t track, struct span *s)
 		}
 		s->end = s->end > to ? to : s->end;
 	}
+	s->longest = s->end - s->begin;
 	t->found.calls += s->calls;
+	if (t->options.lanes_of && !count_active(t, k, s))
+		return;
 	track_add(k, s, t->below);
 	t->spans += k->count - before;
 	if (t->options.max_spans > 0 && t->spans > t->options.max_spans)
@@ -154,10 +237,11 @@ find_lane(struct chronicle *t, const struct replay_event *e)
 	l = &t->lanes[number];
 	if (!l->is_used) {
 		l->is_used = true;
+		l->depth = t->options.lanes_of ? 1 : 0;
 		l->is_shown = !t->options.threads ||
 			      (e->thread < t->options.thread_count &&
 			       t->options.threads[e->thread]);
-		l->track = track(t, l, e, 0);
+		l->own = l->track = track(t, l, e, 0);
 	}
 	t->stream = e->stream;
 	t->lane = l;
@@ -178,6 +262,14 @@ pop(struct chronicle *t, struct lane *l, ticks at)
 	struct slot *const s = &l->slot[--l->count];
 	const bool is_run = s->place % 2 == 0;
 
+	s->span.end = at < s->span.begin ? s->span.begin : at;
+	if (s->is_active && l->is_shown)
+		give(t, &t->found.tracks[l->track], &(struct span){
+			.kind = SPAN_ACTIVE, .begin = s->span.begin,
+			.end = s->span.end, .func = s->span.func,
+			.to = s->track,
+			.flags = (s->is_back ? SPAN_BACK : 0) |
+				 (s->is_alone ? SPAN_ALONE : 0) });
 	if (is_run) {
 		l->run = s->run;
 		l->coroutine = s->run ? l->slot[s->run - 1].serial : 0;
@@ -188,10 +280,8 @@ pop(struct chronicle *t, struct lane *l, ticks at)
 	l->opens -= s->opens;
 	l->track = s->track;
 	l->depth = s->depth;
-	if (!s->is_shown || !l->is_shown)
-		return;
-	s->span.end = at < s->span.begin ? s->span.begin : at;
-	give(t, s->track, &s->span);
+	if (s->is_shown && l->is_shown)
+		give(t, &t->found.tracks[s->track], &s->span);
 }
 
 /* All from that place on is over. */
@@ -201,6 +291,17 @@ static inline void pop_from(struct chronicle *t, struct lane *l,
 	while (l->count > 0 && l->slot[l->count - 1].place >= place)
 		pop(t, l, at);
 	l->seen = MIN(place / 2, l->seen);
+}
+
+/* The topmost coroutine is gone, and all on top of it. What it was resumed by
+ * may have no frames either, and stays. */
+static void pop_run(struct chronicle *t, struct lane *l, ticks at)
+{
+	const size_t kept = l->run - 1;
+
+	l->seen = MIN(l->slot[kept].place / 2, l->seen);
+	while (l->count > kept)
+		pop(t, l, at);
 }
 
 static inline bool has(const uint8_t *set, const struct chronicle *t,
@@ -279,13 +380,23 @@ static void run(struct chronicle *t, struct lane *l,
 	s->run = l->run;
 	s->span.kind = SPAN_RUN;
 	s->span.begin = at;
+	s->is_active = t->options.lanes_of && is_wanted(t, l);
 	l->run = (uint32_t)l->count;
 	l->coroutine = serial;
 	if (!t->options.by_coroutine)
 		return;
 	l->track = track(t, l, e, serial);
 	l->slot[l->count - 1].span.to = l->track;
-	l->depth = 0;
+	l->depth = t->options.lanes_of ? 1 : 0;
+}
+
+/* What the run has next on its track is not folded with what is before it: of a
+ * lane, the run itself. */
+static void begin_alone(const struct chronicle *t, struct lane *l,
+			bool is_alone)
+{
+	l->slot[l->run - 1].is_alone = is_alone;
+	l->is_alone = is_alone && !t->options.lanes_of;
 }
 
 /* How many coroutines are on the stack. */
@@ -314,12 +425,12 @@ static void sync(struct chronicle *t, struct lane *l,
 			if (g.serial == l->coroutine)
 				break;
 		}
-		pop_from(t, l, l->slot[l->run - 1].place, l->now);
+		pop_run(t, l, l->now);
 	}
 	for (size_t k = runs(l) + 1; k <= want; k++) {
 		g = stream_segment(e->stream, k);
 		run(t, l, e, g.serial, g.base, MAX(at, l->now));
-		l->is_alone = true;
+		begin_alone(t, l, true);
 	}
 }
 
@@ -407,7 +518,8 @@ static void pass_by(struct chronicle *t, struct lane *l,
 	const uint32_t depth = l->depth + c->depth - (uint32_t)l->seen;
 	struct span s;
 
-	if (l->is_shown && !l->is_alone && t->options.to == 0 &&
+	if (l->is_shown && !l->is_alone && (t->options.to == 0 ||
+	    (from >= t->options.from && to < t->options.to)) &&
 	    track_join_call(k, c->func, depth, from, to, t->below)) {
 		t->found.calls++;
 		return;
@@ -419,7 +531,7 @@ static void pass_by(struct chronicle *t, struct lane *l,
 		l->is_alone = false;
 	}
 	if (l->is_shown)
-		give(t, l->track, &s);
+		give(t, &t->found.tracks[l->track], &s);
 }
 
 /* The first of several calls is on a run that may be new: what it is in, or
@@ -475,8 +587,8 @@ static void resume(void *ctx, const struct replay_event *e)
 	catch_up(t, l, e, e->depth, stream_segments(e->stream) - 1);
 	now = advance(l, e);
 	run(t, l, e, e->coroutine, e->depth, now);
-	l->is_alone = t->options.by_coroutine &&
-		t->found.tracks[l->track].suspended != e->tick - e->slept;
+	begin_alone(t, l, t->options.by_coroutine &&
+		t->found.tracks[l->track].suspended != e->tick - e->slept);
 	for (size_t i = e->depth; i < depth; i++) {
 		const struct stream_frame f = stream_frame(e->stream, i);
 
@@ -495,9 +607,11 @@ static void suspend(void *ctx, const struct replay_event *e)
 	catch_up_all(t, l, e);
 	now = advance(l, e);
 	while (l->run > 0 && l->coroutine != e->coroutine)
-		pop_from(t, l, l->slot[l->run - 1].place, now);
-	if (l->run > 0)
-		pop_from(t, l, l->slot[l->run - 1].place, now);
+		pop_run(t, l, now);
+	if (l->run == 0)
+		return;
+	l->slot[l->run - 1].is_back = true;
+	pop_run(t, l, now);
 }
 
 static void mark(void *ctx, const struct replay_event *e)
@@ -518,6 +632,24 @@ static void mark(void *ctx, const struct replay_event *e)
 		(struct chronicle_mark){ e->tick, e->func, l->track };
 }
 
+/* In lanes: the thread is no longer recorded. */
+static void end_active(struct chronicle *t, struct lane *l)
+{
+	if (l->is_active && l->is_shown && is_wanted(t, l))
+		give(t, &t->found.tracks[l->track], &(struct span){
+			.kind = SPAN_ACTIVE, .begin = l->active, .end = l->now,
+			.to = TRACK_NONE });
+	l->is_active = false;
+}
+
+static void begin_active(struct chronicle *t, struct lane *l, ticks at)
+{
+	if (l->is_active || !t->options.lanes_of)
+		return;
+	l->is_active = true;
+	l->active = at;
+}
+
 /* Records are missing before this chunk if nothing says that recording was off;
  * what was open has ended. */
 static void chunk_begin(void *ctx, const struct replay_event *e,
@@ -526,13 +658,18 @@ static void chunk_begin(void *ctx, const struct replay_event *e,
 	struct chronicle *const t = ctx;
 	struct lane *const l = lane(t, e);
 	struct span gap = { .begin = l->now, .end = chunk->header.tick_begin,
-			    .kind = SPAN_MISSING };
+			    .kind = l->is_off ? SPAN_OFF : SPAN_MISSING };
+	bool is_gap;
 
 	if (stream_depth(e->stream) == 0 && stream_segments(e->stream) == 1)
 		pop_from(t, l, 0, l->now);
-	if (l->has_chunk && !l->is_off && l->count == 0 && l->is_shown &&
-	    gap.begin < gap.end)
-		give(t, l->track, &gap);
+	is_gap = l->has_chunk && l->count == 0 && gap.begin < gap.end;
+	if (is_gap)
+		end_active(t, l);
+	if (is_gap && l->is_shown && (t->options.lanes_of ?
+	    is_wanted(t, l) && e->level == 0 : !l->is_off))
+		give(t, &t->found.tracks[l->track], &gap);
+	begin_active(t, l, chunk->header.tick_begin);
 	l->is_off = (chunk->header.flags & CHUNK_LAST) != 0;
 	l->has_chunk = true;
 	l->least = l->now;
@@ -546,11 +683,44 @@ static void chunk_end(void *ctx, const struct replay_event *e)
 	advance(l, e);
 }
 
-const struct replay_sink chronicle_sink = {
-	.enter = enter, .leave = leave, .calls = calls, .resume = resume,
-	.suspend = suspend, .mark = mark, .chunk_begin = chunk_begin,
-	.chunk_end = chunk_end, .adopt = adopt,
-};
+/* The thread's waits have a track of their own. */
+static void end_wait(struct chronicle *t, struct lane *l)
+{
+	struct span s = { .kind = SPAN_WAIT, .begin = l->off_from,
+			  .end = l->off_to };
+	struct track *const of = &t->found.tracks[l->own];
+
+	l->off_from = l->off_to = 0;
+	if (s.begin >= s.end)
+		return;
+	if (!of->waits)
+		of->waits = mem_alloc(sizeof(*of->waits));
+	give(t, of->waits, &s);
+}
+
+/* Waiting goes on over calls and returns: they cut it into pieces. */
+static void off(void *ctx, const struct stream *st, ticks from, ticks to)
+{
+	struct chronicle *const t = ctx;
+	const size_t number = stream_number(st);
+	struct lane *const l = number < t->lane_room ? &t->lanes[number] : NULL;
+
+	if (!l || !l->is_used || !l->is_shown || t->options.serial != 0)
+		return;
+	if (l->off_to != from) {
+		end_wait(t, l);
+		l->off_from = from;
+	}
+	l->off_to = to;
+}
+
+#define CHRONICLE_SINK \
+	.enter = enter, .leave = leave, .calls = calls, .resume = resume, \
+	.suspend = suspend, .mark = mark, .chunk_begin = chunk_begin, \
+	.chunk_end = chunk_end, .adopt = adopt
+
+const struct replay_sink chronicle_sink = { CHRONICLE_SINK };
+const struct replay_sink chronicle_lanes_sink = { CHRONICLE_SINK, .off = off };
 
 /* ---- the end ---- */
 
@@ -586,22 +756,31 @@ static void count_folded(struct chronicle *t, const struct track *k)
 			t->found.folded += k->spans[i].calls;
 }
 
+static void end_lane(struct chronicle *t, struct lane *l)
+{
+	pop_from(t, l, 0, l->now);
+	end_active(t, l);
+	end_wait(t, l);
+}
+
 void chronicle_finish(struct chronicle *t)
 {
 	uint32_t *const same = mem_grow(NULL, t->found.count + 1,
 					sizeof(*same));
 
 	for (size_t i = 0; i < t->lane_room; i++)
-		pop_from(t, &t->lanes[i], 0, t->lanes[i].now);
+		end_lane(t, &t->lanes[i]);
 	join_tracks(t, same);
 	for (size_t i = 0; i < t->found.count; i++) {
 		struct track *const k = &t->found.tracks[i];
 
 		k->parent = same[k->parent];
 		for (size_t j = 0; j < k->count; j++)
-			if (k->spans[j].kind == SPAN_RUN)
+			if (k->spans[j].to < t->found.count)
 				k->spans[j].to = same[k->spans[j].to];
 		t->found.clipped += track_finish(k);
+		if (k->waits)
+			track_finish(k->waits);
 		count_folded(t, k);
 	}
 	for (size_t i = 0; i < t->found.mark_count; i++)

@@ -30,6 +30,12 @@ struct chronicle_options {
 	 * process. */
 	uint64_t serial;
 	uint32_t pid;
+	/* For a drawing, with by_coroutine: the tracks are lanes, with
+	 * SPAN_ACTIVE, SPAN_OFF and SPAN_WAIT; the coroutines that were active
+	 * for longest have one, `most` of them (0: all). Of an earlier replay
+	 * of the trace, borrowed; NULL: no lanes. */
+	const struct session *lanes_of;
+	size_t most;
 };
 
 /* A mark that the program left. */
@@ -51,6 +57,12 @@ struct chronicle_found {
 	                          * to where that ended */
 	ticks below;             /* calls shorter than this were folded; 0:
 	                          * none */
+	ticks from, to;          /* in lanes: what is shown */
+	/* What ran in coroutines that have no lane. */
+	struct chronicle_rest {
+		uint64_t coroutines, runs, calls;
+		ticks active;
+	} rest;
 };
 
 struct chronicle;
@@ -59,9 +71,9 @@ struct chronicle;
 struct chronicle *chronicle_new(const struct chronicle_options *);
 void chronicle_free(struct chronicle *);   /* NULL is allowed */
 
-/* For a replay; its context is the struct. Call chronicle_finish once after
- * replay_finish: it puts the spans in order. */
-extern const struct replay_sink chronicle_sink;
+/* For a replay, without lanes or with them; its context is the struct. Call
+ * chronicle_finish once after replay_finish: it puts the spans in order. */
+extern const struct replay_sink chronicle_sink, chronicle_lanes_sink;
 void chronicle_finish(struct chronicle *);
 
 /* Borrowed; complete after chronicle_finish. */

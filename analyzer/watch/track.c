@@ -15,7 +15,9 @@
 
 void track_fini(struct track *t)
 {
-	mem_free_all(t->spans, t->pending, t->is_pending);
+	if (t->waits)
+		track_fini(t->waits);
+	mem_free_all(t->spans, t->pending, t->is_pending, t->waits);
 }
 
 /* ---- folding ---- */
@@ -57,12 +59,16 @@ static inline void join(struct span *to, const struct span *s)
 	to->end += s->end - s->begin;
 	to->calls += s->calls;
 	to->flags |= SPAN_FOLDED | (s->flags & (SPAN_DEEP | SPAN_MIXED));
-	if (to->kind != s->kind || to->func != s->func || to->to != s->to) {
-		to->kind = SPAN_CALL;
+	if (to->kind != s->kind || to->func != s->func ||
+	    (to->to != s->to && s->kind == SPAN_RUN))
 		to->flags |= SPAN_MIXED;
+	if (to->kind != s->kind || s->kind == SPAN_RUN)
+		to->kind = to->flags & SPAN_MIXED ? SPAN_CALL : to->kind;
+	to->to = to->to == s->to ? s->to : (uint32_t)TRACK_NONE;
+	if (s->longest > to->longest) {
+		to->longest = s->longest;
+		to->func = s->func;
 	}
-	if (to->flags & SPAN_MIXED)
-		to->func = 0;
 }
 
 /* Does a short span join what was folded before it, with no time of the limit's
@@ -96,7 +102,7 @@ static void fold(struct track *t, struct span s, ticks below)
 
 void track_add(struct track *t, const struct span *s, ticks below)
 {
-	if (s->kind != SPAN_MISSING &&
+	if (s->kind != SPAN_MISSING && s->kind != SPAN_OFF &&
 	    (s->flags & SPAN_FOLDED || s->end - s->begin < below)) {
 		/* Most spans come here, and most of these join. */
 		if (!pends(t, (size_t)s->depth + 1) && is_joined(t, s, below))
@@ -139,6 +145,13 @@ void track_join(struct track *t, struct track *from)
 		memcpy(t->spans + t->count, from->spans,
 		       from->count * sizeof(*t->spans));
 	t->count += from->count;
+	if (from->runs > 0) {
+		t->from = t->runs > 0 ? MIN(from->from, t->from) : from->from;
+		t->to = MAX(from->to, t->to);
+		t->runs += from->runs;
+		t->active += from->active;
+		from->runs = 0;
+	}
 	mem_free(from->spans);
 	from->spans = NULL;
 	from->count = from->room = 0;

@@ -10,6 +10,12 @@ enum span_kind {
 	SPAN_CALL,
 	SPAN_RUN,                /* a coroutine runs, which was resumed here */
 	SPAN_MISSING,            /* records of the thread are missing */
+	/* Only in lanes (struct chronicle_options). */
+	SPAN_ACTIVE,             /* the track's thread is recorded, or its
+	                          * coroutine runs, or others that it resumed;
+	                          * all else but gaps is deeper */
+	SPAN_OFF,                /* the thread was not recorded */
+	SPAN_WAIT,               /* the thread was off the CPU */
 };
 
 /* How a span is more than one call, or less. */
@@ -19,21 +25,34 @@ enum span_flag {
 	                          * are together, which is at most `below`
 	                          * shorter than from the first to the last */
 	SPAN_DEEP = 2,           /* spans below it were folded into it */
-	SPAN_MIXED = 4,          /* not all of them are of func, which is 0 */
+	SPAN_MIXED = 4,          /* not all of them are of func, which is that
+	                          * of the longest */
 	SPAN_ALONE = 8,          /* private: not to be folded with the span
 	                          * before it */
+	SPAN_BACK = 16,          /* active: it ended by a suspend */
 };
+
+enum { TRACK_NONE = UINT32_MAX };
 
 /* A call, or a part of one, or several. */
 struct span {
 	ticks begin, end;        /* begin <= end */
 	uint64_t calls;          /* that began in it; a call that goes on after
 	                          * a suspension, and a run, are 0 */
-	func_id func;            /* run: the coroutine's body, 0: not known */
+	ticks longest;           /* folded: of them */
+	func_id func;            /* run, active: the coroutine's body, 0: not
+	                          * known */
 	uint32_t depth;          /* on its track */
-	uint32_t to;             /* run: its coroutine's track */
+	uint32_t to;             /* run: its coroutine's track; active: that of
+	                          * who resumed it, or TRACK_NONE */
 	uint8_t kind, flags;     /* enum span_kind, enum span_flag */
 };
+
+/* The function that all of it is of; 0: there is none. */
+static inline func_id span_func(const struct span *s)
+{
+	return s->flags & SPAN_MIXED ? 0 : s->func;
+}
 
 /* After track_finish the spans are in the order of their beginnings, each
  * before those that it contains, and strictly nested by depth. */
@@ -44,7 +63,14 @@ struct track {
 	uint32_t parent;         /* a coroutine's: the track, before this one,
 	                          * of who made or resumed it */
 	struct span *spans; size_t count;
+	/* In lanes: how often it was active, for how long, the begin of the
+	 * first time and the end of the last; 0: never. */
+	uint64_t runs;
+	ticks active, from, to;
+	struct track *waits;     /* a thread's: when it was off the CPU, and
+	                          * nothing else; NULL: not known */
 	/* Private: */
+	bool is_rest;            /* it has no spans: they are only counted */
 	size_t room;
 	struct span *pending;    /* by depth: a span that may take more */
 	uint8_t *is_pending; size_t pending_room, is_pending_room;
@@ -71,14 +97,16 @@ static inline bool track_join_call(struct track *t, func_id func,
 	to = &t->pending[depth];
 	if (begin < to->end || begin - to->end >= below)
 		return false;
+	if (to->func != func || to->kind != SPAN_CALL)
+		to->flags |= SPAN_MIXED;
+	to->kind = SPAN_CALL;
+	if (end - begin > to->longest) {
+		to->longest = end - begin;
+		to->func = func;
+	}
 	to->end += end - begin;
 	to->calls++;
 	to->flags |= SPAN_FOLDED;
-	if (to->func != func || to->kind != SPAN_CALL) {
-		to->kind = SPAN_CALL;
-		to->flags |= SPAN_MIXED;
-		to->func = 0;
-	}
 	return true;
 }
 

@@ -359,8 +359,8 @@ static void span_line(struct outcome *o, const struct chronicle_found *f,
 		 k->level ? "T%" PRIu64 "/%u" : "T%" PRIu64, k->coroutine ?
 		 k->coroutine : o->session->threads[k->thread].serial,
 		 k->level);
-	snprintf(what, sizeof(what), "%s", s->func == 0 ? "-" :
-		 name_of(o->session, s->func));
+	snprintf(what, sizeof(what), "%s", span_func(s) == 0 ?
+		 "-" : name_of(o->session, span_func(s)));
 	if (s->kind == SPAN_MISSING)
 		snprintf(what, sizeof(what), "missing");
 	if (s->kind == SPAN_RUN)

@@ -6,7 +6,7 @@
 #include "analyzer/base/order.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/cmd/shared/cells.h"
-#include "analyzer/watch/timeline.h"
+#include "analyzer/watch/chronicle.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,8 +22,9 @@ enum { SPANS = 40000, ARROWS = 150, ROW = 24, FRAME = 130, MOST = 1500,
 struct drawing {
 	struct plots *p;
 	struct load *load;
-	struct timeline *t;
-	uint32_t *lanes; size_t count;
+	struct chronicle *chronicle;
+	const struct chronicle_found *t;
+	uint32_t *lanes; size_t count; /* tracks */
 	double *y_of;            /* by lane: the middle of its row in pixels; 0:
 	                          * it has none */
 	double row;              /* a coroutine's, in pixels */
@@ -37,29 +38,30 @@ struct drawing {
 /* For qsort_r: threads first, each kind as they began. */
 static int compare_lanes(const void *a, const void *b, void *ctx)
 {
-	const struct timeline *const t = ctx;
+	const struct track *const tracks = ctx;
 	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	const struct timeline_lane *const x = &t->lanes[i], *const y =
-		&t->lanes[k];
+	const struct track *const x = &tracks[i], *const y = &tracks[k];
 
-	return UP(is_coroutine) ?: UP(begin) ?: ORDER(i, k);
+	return ORDER(x->coroutine != 0, y->coroutine != 0) ?: UP(from) ?:
+	       ORDER(i, k);
 }
 
 static void choose_lanes(struct drawing *d)
 {
-	struct timeline *const t = d->t;
+	const struct chronicle_found *const t = d->t;
 
-	d->lanes = mem_alloc((t->lane_count + 1) * sizeof(*d->lanes));
-	d->y_of = mem_alloc((t->lane_count + 1) * sizeof(*d->y_of));
-	for (uint32_t i = 0; i < t->lane_count; i++)
-		if (t->lanes[i].runs > 0 || t->lanes[i].gaps.count > 0)
+	d->lanes = mem_alloc((t->count + 1) * sizeof(*d->lanes));
+	d->y_of = mem_alloc((t->count + 1) * sizeof(*d->y_of));
+	for (uint32_t i = 0; i < t->count; i++)
+		if (t->tracks[i].count > 0)
 			d->lanes[d->count++] = i;
-	qsort_r(d->lanes, d->count, sizeof(*d->lanes), compare_lanes, t);
+	qsort_r(d->lanes, d->count, sizeof(*d->lanes), compare_lanes,
+		t->tracks);
 }
 
 static double row_of(const struct drawing *d, uint32_t lane)
 {
-	return d->t->lanes[lane].is_coroutine ? d->row : (double)ROW;
+	return d->t->tracks[lane].coroutine != 0 ? d->row : (double)ROW;
 }
 
 /* Rows from the bottom up. Threads keep their height however many coroutines
@@ -70,7 +72,7 @@ static double set_rows(struct drawing *d)
 	double y = 0;
 
 	for (size_t i = 0; i < d->count; i++)
-		coroutines += d->t->lanes[d->lanes[i]].is_coroutine;
+		coroutines += d->t->tracks[d->lanes[i]].coroutine != 0;
 	d->row = coroutines * ROW <= MOST ? (double)ROW :
 		 (double)MOST / (double)coroutines;
 	for (size_t i = d->count; i-- > 0; ) {
@@ -90,13 +92,13 @@ static double place(const struct drawing *d, ticks tick)
 /* At least about a pixel wide and, unless it is thin, high. part: of the row's
  * height. */
 static void add_box(struct drawing *d, size_t layer,
-		    const struct timeline_span *s, uint32_t lane, double part)
+		    const struct span *s, uint32_t lane, double part)
 {
 	const double y = d->y_of[lane], high = part * row_of(d, lane) / 2;
 	const double least_half = part < 0.2 ? 0.3 : 0.7;
 	const double half = high < least_half ? least_half : high;
 	const struct out_axis *const x = &d->p->plot.x;
-	const double from = place(d, s->from), to = place(d, s->to);
+	const double from = place(d, s->begin), to = place(d, s->end);
 	const double least = from + (x->to - x->from) / 1500;
 
 	plots_row(d->p, layer, from, to > least ? to : least, y - half,
@@ -105,20 +107,19 @@ static void add_box(struct drawing *d, size_t layer,
 
 /* ---- colours ------------------------------------------------------------ */
 
-/* How long a function ran, as far as spans of the first level tell. */
+/* How long a function ran, as far as outermost spans tell. */
 struct use { func_id func; ticks busy; };
 
 ORDER_BY(compare_uses, struct use, DOWN(busy) ?: UP(func))
 
 /* Has the span a colour? Of a thread, outermost calls and coroutines on top of
  * them have; of a coroutine, its runs, whose function is the body. */
-static bool is_shown(const struct timeline_lane *l,
-		     const struct timeline_span *s)
+static bool is_shown(const struct track *k, const struct span *s)
 {
-	if (l->is_coroutine)
-		return s->kind == TIMELINE_RUN && s->func != 0;
-	return s->kind == TIMELINE_GUEST ||
-	       (s->kind == TIMELINE_CALL && s->depth == 1);
+	if (k->coroutine != 0)
+		return s->kind == SPAN_ACTIVE && s->func != 0;
+	return s->kind == SPAN_RUN ||
+	       (s->kind == SPAN_CALL && s->depth == 1);
 }
 
 /* Layers for the functions that have most of the boxes. */
@@ -131,14 +132,12 @@ static void add_colours(struct drawing *d)
 	for (size_t i = 0; i < n; i++)
 		use[i].func = (func_id)i;
 	for (size_t i = 0; i < d->count; i++) {
-		const struct timeline_lane *const l =
-			&d->t->lanes[d->lanes[i]];
+		const struct track *const k = &d->t->tracks[d->lanes[i]];
 
-		for (size_t k = 0; k < l->spans.count; k++)
-			if (is_shown(l, &l->spans.at[k]) &&
-			    l->spans.at[k].func < n)
-				use[l->spans.at[k].func].busy +=
-					l->spans.at[k].busy;
+		for (const struct span *s = k->spans; s < k->spans + k->count;
+		     s++)
+			if (is_shown(k, s) && s->func < n)
+				use[s->func].busy += s->end - s->begin;
 	}
 	qsort(use, n, sizeof(*use), compare_uses);
 	d->layer_of = mem_alloc(n * sizeof(*d->layer_of));
@@ -163,30 +162,29 @@ static size_t layer_of(const struct drawing *d, func_id func)
 /* A coroutine's name is that of its body. */
 static const char *name_of(const struct drawing *d, uint32_t lane)
 {
-	const struct timeline_lane *const l = &d->t->lanes[lane];
+	const struct track *const k = &d->t->tracks[lane];
 	const struct session *const s = d->load->session;
-	const struct coroutine *const c = l->is_coroutine ?
-		&s->coroutines[l->coroutine] : NULL;
+	func_id body = 0;
 
-	if (c)
-		return plots_text(d->p, "%" PRIu64 " %.200s", c->serial,
-			c->body ? func_get(s->funcs, c->body)->name :
-			"coroutine");
+	for (size_t i = 0; i < k->count && body == 0; i++)
+		body = k->spans[i].kind == SPAN_ACTIVE ? k->spans[i].func : 0;
+	if (k->coroutine != 0)
+		return plots_text(d->p, "%" PRIu64 " %.200s", k->coroutine,
+			body ? func_get(s->funcs, body)->name : "coroutine");
+	if (k->thread >= s->thread_count)
+		return "thread";
 	return plots_text(d->p, "thread %" PRIu32 " %s%s",
-		cells_tid(s, l->thread), s->threads[l->thread].name,
-		l->level > 0 ? ", signal handlers" : "");
+		cells_tid(s, k->thread), s->threads[k->thread].name,
+		k->level > 0 ? ", signal handlers" : "");
 }
 
-/* As long as it is, however short, so that what runs in between is seen; a
- * folded one is as high as it is a part of its time. */
-static void add_wait(struct drawing *d, size_t layer,
-		     const struct timeline_span *s, uint32_t lane)
+/* As long as it is, however short, so that what runs in between is seen. */
+static void add_wait(struct drawing *d, size_t layer, const struct span *s,
+		     uint32_t lane)
 {
-	const double y = d->y_of[lane];
-	const double half = s->to <= s->from ? 0 : 0.42 * row_of(d, lane) *
-		(double)s->busy / (double)(s->to - s->from);
+	const double y = d->y_of[lane], half = 0.42 * row_of(d, lane);
 
-	plots_row(d->p, layer, place(d, s->from), place(d, s->to), y - half,
+	plots_row(d->p, layer, place(d, s->begin), place(d, s->end), y - half,
 		  y + half);
 }
 
@@ -195,34 +193,33 @@ static void add_wait(struct drawing *d, size_t layer,
 static void add_lane(struct drawing *d, uint32_t lane, size_t line, size_t run,
 		     size_t wait, size_t lost)
 {
-	const struct timeline_lane *const l = &d->t->lanes[lane];
-	const struct timeline_span life = { .from = l->begin, .to = l->end };
+	const struct track *const k = &d->t->tracks[lane];
+	const struct track *const waits = d->has_switches ? k->waits : NULL;
+	const struct span life = { .begin = k->from, .end = k->to };
 
-	if (l->is_coroutine)
+	if (k->coroutine != 0)
 		add_box(d, line, &life, lane, 0.12);
-	for (size_t i = 0; i < l->spans.count; i++) {
-		const struct timeline_span *const s = &l->spans.at[i];
-
-		if (is_shown(l, s))
+	for (const struct span *s = k->spans; s < k->spans + k->count; s++) {
+		if (is_shown(k, s))
 			add_box(d, layer_of(d, s->func), s, lane,
-				s->kind == TIMELINE_GUEST ? 0.48 : 0.8);
-		else if (s->kind == TIMELINE_RUN)
+				s->kind == SPAN_RUN ? 0.48 : 0.8);
+		else if (s->kind == SPAN_ACTIVE)
 			add_box(d, run, s, lane, 0.8);
 	}
-	for (size_t i = 0; d->has_switches && i < l->waits.count; i++)
-		add_wait(d, wait, &l->waits.at[i], lane);
-	for (size_t i = 0; i < l->gaps.count; i++)
-		if (l->gaps.at[i].kind == TIMELINE_LOST)
-			add_box(d, lost, &l->gaps.at[i], lane, 0.96);
+	for (size_t i = 0; waits && i < waits->count; i++)
+		add_wait(d, wait, &waits->spans[i], lane);
+	for (size_t i = 0; i < k->count; i++)
+		if (k->spans[i].kind == SPAN_MISSING)
+			add_box(d, lost, &k->spans[i], lane, 0.96);
 }
 
 /* ---- arrows ------------------------------------------------------------- */
 
 /* Who resumed a run, if both have rows. */
-static bool has_arrow(const struct drawing *d, const struct timeline_span *s)
+static bool has_arrow(const struct drawing *d, const struct span *s)
 {
-	return s->kind == TIMELINE_RUN && s->by < d->t->lane_count &&
-	       d->y_of[s->by] > 0;
+	return s->kind == SPAN_ACTIVE && s->to < d->t->count &&
+	       d->y_of[s->to] > 0;
 }
 
 /* From the resumer to the resumed. Returns how many runs have one; none is
@@ -232,18 +229,17 @@ static size_t add_arrows(struct drawing *d, size_t layer, bool is_drawn)
 	size_t count = 0;
 
 	for (size_t i = 0; i < d->count; i++) {
-		const struct timeline_lane *const l =
-			&d->t->lanes[d->lanes[i]];
+		const struct track *const k = &d->t->tracks[d->lanes[i]];
 
-		for (size_t k = 0; k < l->spans.count; k++) {
-			const struct timeline_span *const s = &l->spans.at[k];
-			const double x = place(d, s->from);
+		for (const struct span *s = k->spans; s < k->spans + k->count;
+		     s++) {
+			const double x = place(d, s->begin);
 
 			if (!has_arrow(d, s))
 				continue;
 			count++;
 			if (is_drawn)
-				plots_row(d->p, layer, x, d->y_of[s->by], x,
+				plots_row(d->p, layer, x, d->y_of[s->to], x,
 					  d->y_of[d->lanes[i]]);
 		}
 	}
@@ -284,12 +280,12 @@ static void set_axes(struct drawing *d)
 /* What the picture leaves out. */
 static const char *left_out(const struct drawing *d, size_t arrows)
 {
-	const struct timeline *const t = d->t;
+	const struct chronicle_found *const t = d->t;
 	const struct session *const s = d->load->session;
 	char grain[OUT_NUMBER], many[OUT_NUMBER], active[OUT_NUMBER];
-	const char *const folded = t->grain == 0 ? "" : plots_text(d->p,
+	const char *const folded = t->below == 0 ? "" : plots_text(d->p,
 		"; spans below %s are joined", out_number_time(
-		grain, (double)session_ns(s, t->grain)));
+		grain, (double)session_ns(s, t->below)));
 	const char *const rest = t->rest.coroutines == 0 ? "" :
 		plots_text(d->p, "; %s have no row (--top): active for %s",
 			out_number_many(many, t->rest.coroutines,
@@ -337,18 +333,19 @@ enum cmd_exit plots_lanes(struct plots *p, struct load *load)
 	uint64_t time, unknown;
 
 	d.has_switches = cct_knows_switches(s->cct, &time, &unknown);
-	d.t = timeline_new(s, &(struct timeline_options){
-		.from = load->want.from, .to = load->want.to,
-		.threads = threads, .coroutine = load->want.serial,
-		.pid = load->want.pid, .spans = SPANS,
-		.coroutines = plots_top(p, p->is_text ? 15 : 40,
-					SIZE_MAX) });
-	if (load_again(load, &timeline_sink, d.t) != 0)
+	d.chronicle = chronicle_new(&(struct chronicle_options){
+		.by_coroutine = true, .from = load->want.from,
+		.to = load->want.to, .threads = threads,
+		.thread_count = s->thread_count, .serial = load->want.serial,
+		.pid = load->want.pid, .max_spans = SPANS, .lanes_of = s,
+		.most = plots_top(p, p->is_text ? 15 : 40, SIZE_MAX) });
+	d.t = chronicle_found(d.chronicle);
+	if (load_again(load, &chronicle_lanes_sink, d.chronicle) != 0)
 		status = CMD_UNREADABLE;
-	timeline_finish(d.t);
+	chronicle_finish(d.chronicle);
 	if (status == CMD_OK)
 		draw(&d);
-	timeline_free(d.t);
+	chronicle_free(d.chronicle);
 	mem_free_all(d.lanes, d.y_of, d.layer_of, threads);
 	return status;
 }

@@ -24,12 +24,12 @@ enum { MADE_UP = 1000000000 };
 static uint32_t form_of(const struct span *s)
 {
 	return s->kind == SPAN_RUN ? RUN : s->kind == SPAN_MISSING ||
-	       (s->flags & SPAN_DEEP && s->func != 0) ? DEEP : PLAIN;
+	       (s->flags & SPAN_DEEP && span_func(s) != 0) ? DEEP : PLAIN;
 }
 
 static size_t key_of(const struct span *s)
 {
-	return (size_t)s->func * FORMS + form_of(s);
+	return (size_t)span_func(s) * FORMS + form_of(s);
 }
 
 uint32_t export_spans_name(const struct export_spans *t,
@@ -53,7 +53,7 @@ static void number_names(struct export_spans *t)
 			if (*number != 0)
 				continue;
 			*vec_add(&t->name, &t->name_room, &t->names) =
-				(struct shown_name){ s->func, form_of(s) };
+				(struct shown_name){ span_func(s), form_of(s) };
 			*number = (uint32_t)t->names;
 		}
 	}

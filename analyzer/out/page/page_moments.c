@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/out/page/page_moments.h"
 
+#include "analyzer/base/map.h"
 #include "analyzer/model/group.h"
 #include "analyzer/out/out_json.h"
 #include "analyzer/out/out_number.h"
@@ -11,174 +12,179 @@
 
 /* ---- lanes --------------------------------------------------------------- */
 
+/* Lanes by their numbers in the page, as page_moments_put_lanes has them; and
+ * the session's coroutines: by process and serial, index + 1. */
+struct lanes {
+	const struct session *session;
+	const struct chronicle_found *of;
+	const uint32_t *number;
+	struct map *coroutine_of;
+};
+
 /* A coroutine has its body's name and its number; a signal handler, the thread
  * that it interrupts. */
-static void put_lane(FILE *to, const struct session *s, ticks from,
-		     const struct timeline_lane *l)
+static void put_lane(FILE *to, const struct lanes *n, const struct track *k)
 {
+	const struct session *const s = n->session;
+	const uint32_t i = map_find(n->coroutine_of, k->process, k->coroutine);
+	const bool is_coroutine = k->coroutine != 0;
+	const ticks begin = k->runs > 0 ? k->from - n->of->from : 0;
 	char name[GROUP_NAME] = "[thread]", text[GROUP_NAME + 40];
-	const struct coroutine *const c = l->is_coroutine ?
-		&s->coroutines[l->coroutine] : NULL;
+	uint64_t calls = 0;
 
-	if (!c && l->thread < s->thread_count)
-		group_name_thread(s, l->thread, name);
-	if (c)
-		snprintf(text, sizeof(text), "%" PRIu64, c->serial);
+	for (size_t j = 0; j < k->count; j++)
+		calls += k->spans[j].calls;
+	if (!is_coroutine && k->thread < s->thread_count)
+		group_name_thread(s, k->thread, name);
+	if (is_coroutine)
+		snprintf(text, sizeof(text), "%" PRIu64, k->coroutine);
 	else
 		snprintf(text, sizeof(text), "%s%s", name,
-			 l->level > 0 ? " (signal handler)" : "");
+			 k->level > 0 ? " (signal handler)" : "");
 	fputs("{\"name\":", to);
 	out_json_text(to, text);
 	fprintf(to, ",\"coroutine\":%s,\"body\":%" PRIu32 ",\"begin\":%" PRIu64
 		",\"end\":%" PRIu64 ",\"runs\":%" PRIu64 ",\"calls\":%" PRIu64
-		",\"active\":%" PRIu64 "}", c ? "true" : "false",
-		c ? c->body : 0, l->runs > 0 ? l->begin - from : 0,
-		l->runs > 0 ? l->end - from : 0, l->runs, l->calls, l->active);
-}
-
-/* Lanes by their numbers in the page, as page_moments_put_lanes has them. */
-struct lanes { const struct timeline *of; const uint32_t *number; };
-
-static uint32_t lane_number(const struct lanes *n, uint32_t lane)
-{
-	return lane == TIMELINE_NONE || lane == TIMELINE_SEVERAL ? 0 :
-	       n->number[lane];
+		",\"active\":%" PRIu64 "}", is_coroutine ? "true" : "false",
+		i > 0 ? s->coroutines[i - 1].body : 0, begin,
+		k->runs > 0 ? k->to - n->of->from : 0, k->runs, calls,
+		k->active);
 }
 
 /* A number of a span; `last`: the span before it in its lane. */
-typedef uint64_t (*span_fn)(const struct lanes *, const struct timeline_span *,
-			    const struct timeline_span *last);
+typedef uint64_t (*span_fn)(const struct lanes *, const struct span *,
+			    const struct span *last);
 
 #define SPAN(name, value) \
 	static uint64_t span_##name(const struct lanes *n, \
-				    const struct timeline_span *s, \
-				    const struct timeline_span *last) \
+				    const struct span *s, \
+				    const struct span *last) \
 	{ \
 		(void)n; \
 		(void)last; \
 		return value; \
 	}
-SPAN(from, s->from - last->from)
-SPAN(length, s->to - s->from)
-/* 0: all of it; else what is missing to that, so that most are short. Joined
- * spans of two threads may overlap, as their clocks may differ. */
-SPAN(idle, s->busy < s->to - s->from ? s->to - s->from - s->busy : 0)
+SPAN(from, s->begin - last->begin)
+SPAN(length, s->end - s->begin)
 SPAN(calls, s->calls)
-SPAN(parts, s->parts)
-SPAN(func, s->func)
+SPAN(folded, (s->flags & SPAN_FOLDED) != 0)
+SPAN(func_id, s->func)
 SPAN(depth, s->depth)
 SPAN(kind, s->kind)
-SPAN(by, lane_number(n, s->by))
-SPAN(back, lane_number(n, s->back))
-SPAN(who, lane_number(n, s->who))
+SPAN(to, (s->kind == SPAN_RUN || s->kind == SPAN_ACTIVE) &&
+	 s->to < n->of->count ? n->number[s->to] : 0)
+SPAN(back, (s->flags & SPAN_BACK) != 0)
 
-/* What a lane has lists of. */
-enum list { SPANS, GAPS, WAITS };
-
-static const struct timeline_spans *spans_of(const struct timeline_lane *l,
-					     enum list list)
+/* A lane's spans, or when its thread waited. */
+static const struct track *spans_of(const struct lanes *n, size_t lane,
+				    bool is_waits)
 {
-	return list == SPANS ? &l->spans : list == GAPS ? &l->gaps : &l->waits;
+	static const struct track none;
+	const struct track *const k = &n->of->tracks[lane];
+
+	return !is_waits ? k : k->waits ? k->waits : &none;
 }
 
-static void put_column(FILE *to, const struct lanes *n, enum list list,
+static void put_column(FILE *to, const struct lanes *n, bool is_waits,
 		       const char *name, span_fn fn)
 {
-	const struct timeline *const t = n->of;
 	const char *between = "";
 
 	fprintf(to, ",\n\"%s\":[", name);
-	for (size_t i = 0; i < t->lane_count; i++) {
-		const struct timeline_spans *const spans =
-			spans_of(&t->lanes[i], list);
-		const struct timeline_span begin = { .from = t->from };
+	for (size_t i = 0; i < n->of->count; i++) {
+		const struct track *const k = spans_of(n, i, is_waits);
+		const struct span begin = { .begin = n->of->from };
 
-		for (size_t k = 0; n->number[i] && k < spans->count; k++) {
-			out_number_put(to, between, fn(n, &spans->at[k],
-				k > 0 ? &spans->at[k - 1] : &begin));
+		for (size_t j = 0; n->number[i] && j < k->count; j++) {
+			out_number_put(to, between, fn(n, &k->spans[j], j > 0 ?
+				       &k->spans[j - 1] : &begin));
 			between = ",";
 		}
 	}
 	putc(']', to);
 }
 
-static void put_spans(FILE *to, const struct lanes *n, enum list list)
+static void put_spans(FILE *to, const struct lanes *n, bool is_waits)
 {
-	static const char *const names[] = { "spans", "gaps", "waits" };
-	const struct timeline *const t = n->of;
 	size_t first = 0;
 
-	fprintf(to, ",\n\"%s\":{\"first\":[0", names[list]);
-	for (size_t i = 0; i < t->lane_count; i++) {
-		first += spans_of(&t->lanes[i], list)->count *
-			 (n->number[i] > 0);
-		if (n->number[i] > 0)
-			fprintf(to, ",%zu", first);
+	fprintf(to, ",\n\"%s\":{\"first\":[0", is_waits ? "waits" : "spans");
+	for (size_t i = 0; i < n->of->count; i++) {
+		if (n->number[i] == 0)
+			continue;
+		first += spans_of(n, i, is_waits)->count;
+		fprintf(to, ",%zu", first);
 	}
 	putc(']', to);
-	put_column(to, n, list, "from", span_from);
-	put_column(to, n, list, "length", span_length);
-	if (list == GAPS)
-		put_column(to, n, list, "kind", span_kind);
-	else
-		put_column(to, n, list, "idle", span_idle);
-	if (list == SPANS) {
-		put_column(to, n, list, "kind", span_kind);
-		put_column(to, n, list, "calls", span_calls);
-		put_column(to, n, list, "parts", span_parts);
-		put_column(to, n, list, "func", span_func);
-		put_column(to, n, list, "depth", span_depth);
-		put_column(to, n, list, "by", span_by);
-		put_column(to, n, list, "back", span_back);
-		put_column(to, n, list, "who", span_who);
+	put_column(to, n, is_waits, "from", span_from);
+	put_column(to, n, is_waits, "length", span_length);
+	if (!is_waits) {
+		put_column(to, n, is_waits, "kind", span_kind);
+		put_column(to, n, is_waits, "calls", span_calls);
+		put_column(to, n, is_waits, "folded", span_folded);
+		put_column(to, n, is_waits, "func", span_func_id);
+		put_column(to, n, is_waits, "depth", span_depth);
+		put_column(to, n, is_waits, "to", span_to);
+		put_column(to, n, is_waits, "back", span_back);
 	}
 	putc('}', to);
 }
 
 /* What ran in lanes that are not here, and how many coroutines that are. */
-static struct timeline_rest rest_of(const struct lanes *n)
+static struct chronicle_rest rest_of(const struct lanes *n)
 {
-	struct timeline_rest rest = n->of->rest;
+	struct chronicle_rest rest = n->of->rest;
 
-	for (size_t i = 0; i < n->of->lane_count; i++) {
-		const struct timeline_lane *const l = &n->of->lanes[i];
+	for (size_t i = 0; i < n->of->count; i++) {
+		const struct track *const k = &n->of->tracks[i];
 
 		if (n->number[i] > 0)
 			continue;
-		rest.coroutines += l->is_coroutine && l->runs > 0;
-		rest.runs += l->is_coroutine ? l->runs : 0;
-		rest.calls += l->calls;
+		rest.coroutines += k->coroutine != 0 && k->runs > 0;
+		rest.runs += k->coroutine != 0 ? k->runs : 0;
+		for (size_t j = 0; j < k->count; j++)
+			rest.calls += k->spans[j].calls;
 	}
 	return rest;
 }
 
-void page_moments_put_lanes(FILE *to, const struct session *s,
-			    const struct timeline *t, const uint32_t *number)
+static void put_lanes(FILE *to, const struct lanes *n)
 {
-	const ticks start = session_first_tick(s);
-	const struct lanes n = { t, number };
-	const struct timeline_rest rest = rest_of(&n);
+	const ticks start = session_first_tick(n->session);
+	const struct chronicle_found *const f = n->of;
+	const struct chronicle_rest rest = rest_of(n);
 	const char *between = "";
 
 	fprintf(to, "{\"offset\":%" PRIu64 ",\"length\":%" PRIu64
-		",\"grain\":%" PRIu64 ",\"depths\":%u,",
-		t->from > start ? t->from - start : 0, t->to - t->from,
-		t->grain, (unsigned)t->depths);
+		",\"grain\":%" PRIu64 ",", f->from > start ? f->from - start :
+		0, f->to - f->from, f->below);
 	fprintf(to, "\"rest\":{\"coroutines\":%" PRIu64 ",\"runs\":%" PRIu64
 		",\"calls\":%" PRIu64 "},\n\"lanes\":[", rest.coroutines,
 		rest.runs, rest.calls);
-	for (size_t i = 0; i < t->lane_count; i++) {
-		if (number[i] == 0)
+	for (size_t i = 0; i < f->count; i++) {
+		if (n->number[i] == 0)
 			continue;
 		fputs(between, to);
-		put_lane(to, s, t->from, &t->lanes[i]);
+		put_lane(to, n, &f->tracks[i]);
 		between = ",\n";
 	}
 	putc(']', to);
-	put_spans(to, &n, SPANS);
-	put_spans(to, &n, GAPS);
-	put_spans(to, &n, WAITS);
+	put_spans(to, n, false);
+	put_spans(to, n, true);
 	putc('}', to);
+}
+
+void page_moments_put_lanes(FILE *to, const struct session *s,
+			    const struct chronicle_found *found,
+			    const uint32_t *number)
+{
+	struct lanes n = { s, found, number, map_new() };
+
+	for (size_t i = 0; i < s->coroutine_count; i++)
+		*map_put(n.coroutine_of, s->coroutines[i].process,
+			 s->coroutines[i].serial) = (uint32_t)i + 1;
+	put_lanes(to, &n);
+	map_free(n.coroutine_of);
 }
 
 /* ---- single calls -------------------------------------------------------- */

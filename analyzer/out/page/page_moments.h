@@ -3,21 +3,21 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "analyzer/watch/chronicle.h"
 #include "analyzer/watch/sleeps.h"
 #include "analyzer/watch/slow/slow.h"
-#include "analyzer/watch/timeline.h"
 
 #include <stdio.h>
 
-/* Write as JSON: the lanes that have a number in `number` (by index; from 1 on,
- * rising; 0: left out), and their spans and gaps column by column. The spans of
- * a lane are those from first[lane] on, until first[lane + 1]. Times are ticks
- * since the timeline's begin, which is `offset` after that of the recording;
- * `from` of a span is the distance from that of the
- * one before in its lane. Lanes that by, back and who say are numbers + 1; 0:
- * none or several. */
+/* Write as JSON: the lanes of tracks that have a number in `number` (by index;
+ * from 1 on, rising; 0: left out), and their spans column by column. The spans
+ * of a lane are those from first[lane] on, until first[lane + 1]. Times are
+ * ticks since the first of what is shown, which is `offset` after that of the
+ * recording; `from` of a span is the distance from that of the one before in
+ * its lane. Lanes that `to` says are numbers + 1; 0: none or several. */
 void page_moments_put_lanes(FILE *, const struct session *,
-			    const struct timeline *, const uint32_t *number);
+			    const struct chronicle_found *,
+			    const uint32_t *number);
 
 /* Single calls of chosen functions. All is borrowed. */
 struct page_calls {

@@ -424,10 +424,10 @@ static void put_rest(FILE *to, const struct page_parts *s)
 
 static void put_lanes(FILE *to, const struct page_parts *s)
 {
-	if (!s->page->timeline)
+	if (!s->page->moments)
 		return;
 	fputs(",\n\"timeline\":", to);
-	page_moments_put_lanes(to, s->page->session, s->page->timeline,
+	page_moments_put_lanes(to, s->page->session, s->page->moments,
 			       s->lane_number);
 }
 
@@ -445,7 +445,7 @@ static void put_sleeps(FILE *to, const struct page_parts *s)
 		return;
 	fputs(",\n\"sleeps\":", to);
 	page_moments_put_sleeps(to, s->page->sleeps, s->sleeps,
-				s->most[PAGE_SLEEPS], s->page->timeline->from);
+				s->most[PAGE_SLEEPS], s->page->moments->from);
 }
 
 static void put_changes(FILE *to, const struct page_parts *s)
@@ -560,7 +560,7 @@ static ticks weigh_arc(const struct page *p, uint32_t i)
 }
 static ticks weigh_lane(const struct page *p, uint32_t i)
 {
-	return p->timeline->lanes[i].active;
+	return p->moments->tracks[i].active;
 }
 static ticks weigh_sleep(const struct page *p, uint32_t i)
 {
@@ -580,7 +580,7 @@ void page_parts_init(struct page_parts *s, const struct page *p)
 		[PAGE_COROUTINES] = p->coroutine_count,
 		[PAGE_BODIES] = p->body_count,
 		[PAGE_ARCS] = p->callers->arc_count,
-		[PAGE_LANES] = p->timeline ? p->timeline->lane_count : 0,
+		[PAGE_LANES] = p->moments ? p->moments->count : 0,
 		[PAGE_CALLS] = p->calls ? p->calls->found->count : 0,
 		[PAGE_SLEEPS] = p->sleeps ? p->sleeps->count : 0,
 		[PAGE_CHANGES] = p->before ? p->before->diff->count : 0 },

@@ -20,7 +20,7 @@ struct page {
 	const struct coroutine_group *bodies;
 	size_t body_count;
 	/* NULL where they are not known, as of a profile: */
-	const struct timeline *timeline; /* with calls and sleeps */
+	const struct chronicle_found *moments; /* with calls and sleeps */
 	const struct page_calls *calls;
 	const struct sleeps *sleeps;
 	/* NULL unless two sides are compared: all above is of the one after. */

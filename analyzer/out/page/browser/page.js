@@ -260,8 +260,7 @@ function startTimelineMouse() {
 		}
 		const d = timeline.hit(e.offsetX, e.offsetY);
 
-		showTip($('span-tip'), d && !moved ? d.i === undefined ? 'gap' :
-			timeline.title(d.i) : null, d && timeline.tell(d),
+		showTip($('span-tip'), d && !moved ? timeline.title(d.i) : null, d && timeline.tell(d),
 			e.offsetX, e.offsetY);
 	});
 	canvas.addEventListener('wheel', e => {

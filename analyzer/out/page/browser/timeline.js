@@ -2,8 +2,8 @@
  * shows the lanes that are in sight, in the time that is chosen.
  * SPDX-License-Identifier: MIT */
 
-/* Kinds of spans. */
-const RUN = 0, CALL = 1, GUEST = 2, OFF = 3, LOST = 4;
+/* Kinds of spans: enum span_kind. */
+const CALL = 0, GUEST = 1, LOST = 2, RUN = 3, OFF = 4;
 /* Pixels: of a row of calls, of the names at the left, of the axis on top; and
  * rows that a lane has until it is opened by a click on its name. */
 const LANE_ROW = 15, NAMES = 200, AXIS = 22, CLOSED = { thread: 7, coroutine: 3 };
@@ -23,9 +23,9 @@ function readSpans(from) {
 			spans.to[i] = at + from.length[i];
 		}
 	}
-	for (const name of ['kind', 'idle', 'calls', 'parts', 'func', 'depth',
-			    'by', 'back', 'who'])
-		spans[name] = from[name];
+	for (const name of ['kind', 'calls', 'folded', 'func', 'depth', 'to',
+			    'back'])
+		spans[name === 'to' ? 'lane' : name] = from[name];
 	return spans;
 }
 
@@ -42,12 +42,11 @@ const timeline = {
 
 	start() {
 		this.spans = readSpans(this.data.spans);
-		this.gaps = readSpans(this.data.gaps);
 		this.waits = readSpans(this.data.waits);
 		this.all = this.data.lanes.map((lane, i) => this.lane(lane, i))
-			.filter(l => l.runs > 0 || l.gaps > 0);
+			.filter(l => l.rows.length > 0);
 		this.all.sort((x, y) => x.isCoroutine - y.isCoroutine ||
-			(x.isCoroutine ? x.begin - y.begin : x.i - y.i));
+			x.begin - y.begin || x.i - y.i);
 		this.of = new Map(this.all.map(l => [l.i, l]));
 		this.filter(() => true);
 		this.whole();
@@ -63,8 +62,6 @@ const timeline = {
 		}
 		return { i, rows, isOpen: false, isCoroutine: lane.coroutine,
 			 runs: lane.runs, begin: lane.begin, end: lane.end,
-			 gaps: this.data.gaps.first[i + 1] -
-				this.data.gaps.first[i],
 			 name: lane.coroutine ? (lane.body ?
 				functions.name(lane.body) : '[coroutine]') +
 				` #${lane.name}` : lane.name,
@@ -167,7 +164,6 @@ const timeline = {
 			if (right > left)
 				p.fillRect(left, y + 6, right - left, 3);
 		}
-		this.drawGaps(lane, y);
 		this.texts = [];
 		for (let depth = 0; depth < lane.shown; depth++)
 			this.drawRow(lane, depth, y + depth * LANE_ROW);
@@ -177,10 +173,9 @@ const timeline = {
 			p.fillText(text, x, at);
 		}
 	},
-	/* What a thread shows while it is off the CPU is lighter; a folded wait
-	 * is as faint as it is short. */
+	/* What a thread shows while it is off the CPU is lighter. */
 	drawWaits(lane, y) {
-		const { first, from, to, idle } = this.waits;
+		const { first, from, to } = this.waits;
 		const p = this.paper, row = LANE_ROW - 1;
 		let i = this.firstWait(lane, this.from);
 
@@ -188,16 +183,14 @@ const timeline = {
 		     from[i] < this.to; i++) {
 			const x = Math.max(NAMES, this.x(from[i]));
 			const w = Math.min(this.width, this.x(to[i])) - x;
-			const part = to[i] > from[i] ?
-				1 - idle[i] / (to[i] - from[i]) : 1;
 
 			if (w < 0.05)
 				continue;
-			p.globalAlpha = 0.6 * part;
+			p.globalAlpha = 0.6;
 			p.fillStyle = this.colour.back;
 			p.fillRect(x, y, w, lane.shown * LANE_ROW);
 			p.globalAlpha = 1;
-			if (w > 50 && idle[i] === 0)
+			if (w > 50)
 				this.texts.push([fitText(p, 'waiting', w - 6),
 					x + 3, y + row / 2, this.colour.dim]);
 		}
@@ -219,32 +212,14 @@ const timeline = {
 	},
 	/* How much of a span its thread was off the CPU. */
 	waited(lane, span) {
-		const { first, from, to, idle } = this.waits;
+		const { first, from, to } = this.waits;
 		const begin = this.spans.from[span], end = this.spans.to[span];
 		let all = 0, i = this.firstWait(lane, begin);
 
 		for (; meta.switches && i < first[lane.i + 1] &&
 		     from[i] < end; i++)
-			all += (Math.min(end, to[i]) - Math.max(begin, from[i])) *
-				(1 - idle[i] / (to[i] - from[i] || 1));
+			all += Math.min(end, to[i]) - Math.max(begin, from[i]);
 		return all;
-	},
-	drawGaps(lane, y) {
-		const { first, from, to, kind } = this.gaps;
-
-		for (let i = first[lane.i]; i < first[lane.i + 1]; i++) {
-			const left = Math.max(NAMES, this.x(from[i]));
-			const right = Math.min(this.width, this.x(to[i]));
-
-			if (right < NAMES || left > this.width)
-				continue;
-			this.paper.fillStyle = kind[i] === LOST ?
-				this.colour.more : this.colour.line;
-			this.paper.fillRect(left, y, Math.max(1, right - left),
-					    LANE_ROW - 1);
-			this.drawn.push({ lane, gap: i, x: left, y,
-				w: Math.max(1, right - left) });
-		}
 	},
 	/* The first span of a row that ends after a moment. */
 	firstAfter(row, at) {
@@ -288,18 +263,18 @@ const timeline = {
 
 		if (kind[i] === RUN)
 			return this.colour.none;
+		if (kind[i] === LOST)
+			return this.colour.more;
+		if (kind[i] === OFF)
+			return this.colour.line;
 		if (kind[i] === GUEST)
 			return this.colour.accent;
 		return flame.fill.call(this, { func: func[i] });
 	},
 	drawSpan(lane, i, x, w, y) {
 		const s = this.spans, p = this.paper;
-		const length = s.to[i] - s.from[i];
-		const busy = length > 0 ? 1 - s.idle[i] / length : 1;
 
-		/* A folded span is as faint as it is idle. */
-		p.globalAlpha = s.kind[i] === GUEST ? 0.25 :
-			0.35 + 0.65 * busy;
+		p.globalAlpha = s.kind[i] === GUEST ? 0.25 : 1;
 		if (flame.matched && !flame.matched[s.func[i]])
 			p.globalAlpha *= 0.3;
 		p.fillStyle = this.fill(i);
@@ -323,17 +298,20 @@ const timeline = {
 			p.strokeRect(x + 1, y + 1, Math.max(1, w - 2),
 				     LANE_ROW - 3);
 		}
-		if (s.kind[i] === RUN && (s.by[i] || s.back[i]))
+		if (s.kind[i] === RUN && s.lane[i])
 			this.arrows.push({ lane, i, y });
 	},
 	title(i) {
 		const s = this.spans;
-		const name = s.kind[i] === RUN ? 'running' : s.kind[i] === GUEST ?
+		const name = s.kind[i] === RUN ? 'running' :
+			s.kind[i] === LOST ? 'records are missing here' :
+			s.kind[i] === OFF ? 'the thread was not recorded here' :
+			s.kind[i] === GUEST ?
 			`resumed ${functions.name(s.func[i])}` :
 			functions.name(s.func[i]);
 
-		return s.parts[i] > 1 ? `${name} \u00d7${format.count(s.parts[i])}`
-			: name;
+		return s.folded[i] && s.calls[i] > 1 ?
+			`${name} \u00d7${format.count(s.calls[i])}` : name;
 	},
 	/* Who resumed it, and to whom it went back. More of them would hide
 	 * what they join. */
@@ -343,10 +321,11 @@ const timeline = {
 		for (const { i, y } of this.arrows) {
 			const s = this.spans;
 
-			if (s.parts[i] > 1)
+			if (s.folded[i])
 				continue;
-			this.drawArrow(s.by[i], s.from[i], y, true);
-			this.drawArrow(s.back[i], s.to[i], y, false);
+			this.drawArrow(s.lane[i], s.from[i], y, true);
+			if (s.back[i])
+				this.drawArrow(s.lane[i], s.to[i], y, false);
 		}
 	},
 	drawArrow(number, at, y, isResume) {
@@ -451,7 +430,7 @@ const timeline = {
 		}
 		const d = this.hit(x, y);
 
-		if (!d || d.i === undefined)
+		if (!d)
 			return;
 		this.chosen = d.i;
 		if (this.spans.func[d.i])
@@ -486,13 +465,7 @@ const timeline = {
 
 	/* ---- what is told ---- */
 
-	tell({ lane, i, gap }) {
-		if (gap !== undefined)
-			return [this.gaps.kind[gap] === LOST ?
-				'records are missing here' :
-				'the thread was not recorded here',
-				format.time(this.gaps.to[gap] -
-					    this.gaps.from[gap])];
+	tell({ lane, i }) {
 		const s = this.spans, length = s.to[i] - s.from[i];
 		const lines = [`${format.time(length)}, from ` +
 			`${format.moment(s.from[i])} on, in ${lane.name}`];
@@ -500,21 +473,20 @@ const timeline = {
 		if (this.waited(lane, i) > 0)
 			lines.push('off the CPU (waiting): ' +
 				   format.time(this.waited(lane, i)));
-		if (s.parts[i] > 1)
-			lines.push(`stands for ${format.count(s.parts[i])} ` +
-				'spans that are too short to be shown, ' +
-				`${format.time(length - s.idle[i])} in all; ` +
-				'this is the longest one\'s name');
+		if (s.folded[i])
+			lines.push('stands for several spans that are too ' +
+				'short to be shown, as long as they are ' +
+				'together; this is the longest one\'s name');
 		if (s.calls[i] > 0)
 			lines.push(`${format.many(s.calls[i], 'call')} began ` +
 				   'here that have no box of their own, ' +
 				   'itself included');
-		for (const [what, number] of [['resumed by', s.by[i]],
-					      ['then ran', s.back[i]],
-					      ['coroutine', s.who[i]]])
-			if (number > 0 && this.of.get(number - 1))
-				lines.push(`${what} ` +
-					this.of.get(number - 1).name);
+		const other = this.of.get(s.lane[i] - 1);
+
+		if (other)
+			lines.push((s.kind[i] === GUEST ? 'coroutine ' :
+				    s.back[i] ? 'resumed by and went back to ' :
+				    'resumed by ') + other.name);
 		return lines;
 	},
 };
