@@ -23,7 +23,7 @@ static uint64_t *placeholder(uint64_t number)
 	struct meta m;
 
 	rate_start(&rate, false);
-	meta_begin(&m, words, 77, number, &rate);
+	chunk_copy_begin_meta(&m, words, 77, number, &rate);
 	meta_note(&m, "key", "value");
 	CHECK(meta_end(&m) < SPILL_RESERVE_WORDS);
 	return words;
@@ -37,7 +37,7 @@ void test_meta_items_fill_the_chunk(void)
 	struct meta m;
 
 	rate_start(&rate, false);
-	meta_begin(&m, words, 77, META_START, &rate);
+	chunk_copy_begin_meta(&m, words, 77, META_START, &rate);
 	meta_note(&m, "empty", "");
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';

@@ -82,20 +82,20 @@ static void close_lttng(struct recording *r)
  * be looked at: who reads it misses what the end notes count. */
 static void check_arrival(struct recording *r)
 {
-	struct arrival *const a = &r->sink.arrival;
+	struct delivery *const a = &r->sink.delivery;
 	char why[128];
 
 	if (r->session.has_opened && r->opt.relay.host[0]) {
 		a->is_blind |= r->sink.told;
 		return;
 	}
-	arrival_check(a, r->folder.absolute);
+	delivery_check(a, r->folder.absolute);
 	if (a->lost_chunks > 0 && r->sink.lttng) {
 		snprintf(why, sizeof(why), "only %" PRIu64 " of %zu chunks "
 			 "reached the disk", a->count - a->lost_chunks,
 			 a->count);
 		sink_give_up_lttng(&r->sink, why);
-		arrival_check(a, r->folder.absolute);
+		delivery_check(a, r->folder.absolute);
 	}
 	if (spill_is_removed(&r->sink.spill))
 		message_trouble("spill.weft was removed during the recording: "

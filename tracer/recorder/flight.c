@@ -192,7 +192,7 @@ void flight_poll(struct recording *r)
 
 /* ---- writing one ---- */
 
-static void put(struct flight *f, const uint64_t *words, uint32_t n)
+static void put_chunk(struct flight *f, const uint64_t *words, uint32_t n)
 {
 	if (spill_write(&f->spill, words, n) == 0)
 		f->bytes += (uint64_t)n * 8;
@@ -209,7 +209,7 @@ static void put_made(struct recording *r, uint32_t words)
 				      sink_room(&r->sink), words,
 				      packer_way(r->sink.compress));
 
-	put(&r->flight, packed, n);
+	put_chunk(&r->flight, packed, n);
 }
 
 static void put_kept(void *ctx, const uint64_t *words, uint32_t n)
@@ -217,7 +217,7 @@ static void put_kept(void *ctx, const uint64_t *words, uint32_t n)
 	struct recording *const r = ctx;
 	struct packed_head h;
 
-	put(&r->flight, words, n);
+	put_chunk(&r->flight, words, n);
 	r->flight.chunks++;
 	if (packed_read((const char *)words, &h))
 		census_add(&r->sink.census, h.process, h.thread);
@@ -250,7 +250,7 @@ static uint64_t since(const struct recording *r)
 
 /* The chunks; then the start notes, which know what is not among them; and the
  * end notes go to the beginning. */
-static int fill(struct recording *r)
+static int fill_snapshot(struct recording *r)
 {
 	struct flight *const f = &r->flight;
 
@@ -298,12 +298,12 @@ static int write_all(struct recording *r)
 	const uint32_t words = notes_no_end(r);
 
 	if (spill_open(&f->spill, folder, sink_reserve(&r->sink, words)) == 0)
-		bad = fill(r);
+		bad = fill_snapshot(r);
 	close(folder);
 	return bad;
 }
 
-static void tell(const struct recording *r)
+static void tell_snapshot(const struct recording *r)
 {
 	const struct flight *const f = &r->flight;
 	char size[32];
@@ -332,7 +332,7 @@ int flight_snapshot(struct recording *r, const char **why)
 				"whole: %s", f->reason, *why);
 	f->snapshots += !is_bad;
 	if (!is_bad)
-		tell(r);
+		tell_snapshot(r);
 	memset(&f->gone, 0, sizeof(f->gone));
 	f->last_ns = rate_mono();
 	f->reason[0] = '\0';

@@ -112,7 +112,7 @@ static void *load_provider(void *ctx)
 }
 
 /* A daemon that hangs keeps that thread for ever. */
-static void join(struct recording *r)
+static void join_session(struct recording *r)
 {
 	const char *why = NULL;
 
@@ -148,7 +148,7 @@ void lttng_join_wait(struct recording *r)
 	if (r->session.home)
 		setenv("LTTNG_HOME", r->session.home, 1);
 	if (open_session(r) && !writes_elsewhere(r) && !is_full_now(r))
-		join(r);
+		join_session(r);
 	if (!r->sink.flight)
 		notes_send(r, notes_start(r));
 }

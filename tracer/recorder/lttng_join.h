@@ -1,5 +1,5 @@
-/* lttng_join.h - LTTng, which writes chunks to the disk: asked for a session, and
- * joined, before the program runs. Without it, chunks go to the spill file.
+/* lttng_join.h - LTTng, which writes chunks to the disk: asked for a session,
+ * and joined, before the program runs. Without it, chunks go to the spill file.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

@@ -182,9 +182,9 @@ static void note_start(const struct recording *r, struct meta *m)
 static bool is_complete(const struct recording *r)
 {
 	const struct said *const s = &r->said;
-	uint64_t any = r->sink.arrival.lost_chunks + r->flight.unwritten +
+	uint64_t any = r->sink.delivery.lost_chunks + r->flight.unwritten +
 		       r->drain.damaged +
-		       r->sink.arrival.is_blind +
+		       r->sink.delivery.is_blind +
 		       drain_overwritten(&r->drain) +
 		       s->unslotted_threads + s->unjoined_processes +
 		       s->unrecorded + s->after_destructors + s->is_false;
@@ -236,7 +236,7 @@ static void note_counts(struct meta *m, const struct recording *r)
 		const char *key;
 		uint64_t n;
 	} counts[] = {
-		{ "lost.chunks", r->sink.arrival.lost_chunks +
+		{ "lost.chunks", r->sink.delivery.lost_chunks +
 				 r->flight.unwritten },
 		{ "lost.overwritten", drain_overwritten(&r->drain) },
 		{ "lost.damaged", r->drain.damaged },
@@ -293,10 +293,10 @@ static void note_end(const struct recording *r, struct meta *m)
 
 /* ---- their chunks ---- */
 
-static void begin(struct meta *m, struct recording *r, uint64_t number)
+static void begin_chunk(struct meta *m, struct recording *r, uint64_t number)
 {
-	meta_begin(m, sink_room(&r->sink), r->owner.recording, number,
-		   &r->rate);
+	chunk_copy_begin_meta(m, sink_room(&r->sink), r->owner.recording,
+			      number, &r->rate);
 }
 
 void notes_send(struct recording *r, uint32_t words)
@@ -308,7 +308,7 @@ uint32_t notes_start(struct recording *r)
 {
 	struct meta m;
 
-	begin(&m, r, META_START);
+	begin_chunk(&m, r, META_START);
 	note_start(r, &m);
 	return meta_end(&m);
 }
@@ -317,7 +317,7 @@ uint32_t notes_end(struct recording *r, uint32_t flags)
 {
 	struct meta m;
 
-	begin(&m, r, META_END);
+	begin_chunk(&m, r, META_END);
 	((struct chunk_header *)m.words)->flags |= flags;
 	note_end(r, &m);
 	return meta_end(&m);
@@ -327,7 +327,7 @@ uint32_t notes_no_end(struct recording *r)
 {
 	struct meta m;
 
-	begin(&m, r, META_END);
+	begin_chunk(&m, r, META_END);
 	((struct chunk_header *)m.words)->flags |= CHUNK_PARTIAL;
 	return meta_end(&m);
 }
@@ -336,7 +336,7 @@ void notes_send_cost(struct recording *r)
 {
 	struct meta m;
 
-	begin(&m, r, META_NAMES + r->names_sent++);
+	begin_chunk(&m, r, META_NAMES + r->names_sent++);
 	note_cost(r, &m);
 	notes_send(r, meta_end(&m));
 }
@@ -355,7 +355,7 @@ static void begin_names(struct name_writer *w)
 {
 	if (w->m.words)
 		w->send(w->r, meta_end(&w->m));
-	begin(&w->m, w->r, w->number++);
+	begin_chunk(&w->m, w->r, w->number++);
 }
 
 /* A lua_names_fn. */

@@ -3,7 +3,7 @@
  * recorded processes have ended, and closes the trace.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/base/amount.h"
-#include "tracer/recorder/base/baton.h"
+#include "tracer/recorder/base/turn.h"
 #include "tracer/recorder/base/elf_file.h"
 #include "tracer/recorder/base/message.h"
 #include "tracer/recorder/control/client.h"
@@ -502,7 +502,7 @@ static void watch_cpus(struct loop *l)
 	watch_threads(r, l->now);
 }
 
-/* Work for the thread that the baton is lent to. */
+/* Work for the thread that the turn is lent to. */
 static bool drain_meanwhile(void *ctx)
 {
 	struct recording *const r = ctx;
@@ -517,7 +517,7 @@ static void run_loop(struct recording *r)
 
 	l.next_beat = l.now + BEAT_MS;
 	l.next_processes = l.now + PROCESSES_MS;
-	baton_start(drain_meanwhile, r);
+	turn_start(drain_meanwhile, r);
 	for (;;) {
 		choose_sleep(&l, drain_poll(&r->drain));
 		flight_poll(r);
@@ -536,7 +536,7 @@ static void run_loop(struct recording *r)
 		wait_for_something(&l);
 	}
 	r->end_ns = rate_mono();
-	baton_end();
+	turn_end();
 }
 
 /* ---- the end ---- */

@@ -224,7 +224,7 @@ static const struct {
 };
 
 /* A control_fn. */
-static void take(void *ctx, const char *word, struct control_text *t)
+static void take_request(void *ctx, const char *word, struct control_text *t)
 {
 	for (size_t i = 0; i < sizeof(requests) / sizeof(*requests); i++)
 		if (strcmp(requests[i].word, word) == 0) {
@@ -236,8 +236,9 @@ static void take(void *ctx, const char *word, struct control_text *t)
 
 void requests_init(struct recording *r)
 {
-	const char *const why = control_init(&r->control, r->opt.name ?
-		r->opt.name : r->program_path, pid_of(r), take, r);
+	const char *const why = control_init(
+		&r->control, r->opt.name ? r->opt.name : r->program_path,
+		pid_of(r), take_request, r);
 
 	if (why)
 		message("no control socket: %s; weft status, start, stop and "

@@ -130,7 +130,7 @@ static int rotate(struct recording *r, uint32_t most)
 	struct spill next;
 
 	notes_send_names(r, send_name);
-	arrival_check(&r->sink.arrival, r->folder.absolute);
+	delivery_check(&r->sink.delivery, r->folder.absolute);
 	if (move_aside(r, n) != 0)
 		return -1;
 	if (r->opt.max_files > 0)
@@ -139,7 +139,7 @@ static int rotate(struct recording *r, uint32_t most)
 		move_back(r, n);
 		return -1;
 	}
-	arrival_forget(&r->sink.arrival);
+	delivery_forget(&r->sink.delivery);
 	if (close_piece(r) != 0)
 		message_trouble("a piece of the trace could not be closed: "
 				"%s", strerror(errno));

@@ -37,7 +37,7 @@ static uint64_t most_that_can_be(const struct recording *r)
 	return (rate_mono() - r->begin_ns) * (uint64_t)(cpus > 0 ? cpus : 1);
 }
 
-static void check(struct said *s, uint64_t *n, uint64_t most)
+static void check_count(struct said *s, uint64_t *n, uint64_t most)
 {
 	s->is_false |= *n > most;
 	if (*n > most)
@@ -62,17 +62,17 @@ void summary_copy_counts(struct recording *r)
 	};
 	registry_sum_lost(&r->registry, s->lost);
 	for (int i = 0; i < LOST_REASONS; i++) {
-		check(s, &s->lost[i], most);
+		check_count(s, &s->lost[i], most);
 		/* Before a snapshot begins. */
 		s->lost[i] -= s->lost[i] < r->flight.gone.lost[i] ?
 			      s->lost[i] : r->flight.gone.lost[i];
 	}
-	check(s, &s->coroutines, most);
-	check(s, &s->unslotted_threads, most);
-	check(s, &s->unslotted_processes, most);
-	check(s, &s->unjoined_processes, most);
-	check(s, &s->unrecorded, most);
-	check(s, &s->after_destructors, most);
+	check_count(s, &s->coroutines, most);
+	check_count(s, &s->unslotted_threads, most);
+	check_count(s, &s->unslotted_processes, most);
+	check_count(s, &s->unjoined_processes, most);
+	check_count(s, &s->unrecorded, most);
+	check_count(s, &s->after_destructors, most);
 }
 
 /* ---- lines for the user ---- */
@@ -115,7 +115,7 @@ static void print_size(const struct recording *r)
 	const uint64_t all = trace_folder_bytes(r->folder.absolute);
 	const uint64_t bytes = all < r->archive.bytes ? 0 :
 			       all - r->archive.bytes;
-	const uint64_t lost = r->sink.arrival.lost_records;
+	const uint64_t lost = r->sink.delivery.lost_records;
 	const uint64_t here = r->drain.records < lost ? 0 :
 			      r->drain.records - lost;
 	char text[32], of[40] = "", calls[MANY], records[MANY];
@@ -270,7 +270,7 @@ static uint64_t print_unrecorded(const struct recording *r)
 static uint64_t print_undelivered(const struct recording *r)
 {
 	const uint64_t overwritten = drain_overwritten(&r->drain);
-	const struct arrival *const a = &r->sink.arrival;
+	const struct delivery *const a = &r->sink.delivery;
 	char records[MANY], words[MANY + 64];
 
 	print_lost(overwritten, "chunks",
@@ -442,7 +442,7 @@ void summary_print(const struct recording *r)
 	print_unwatched(r);
 	if (r->sink.archive)
 		print_archive(&r->archive);
-	if (r->drain.records <= r->sink.arrival.lost_records ||
+	if (r->drain.records <= r->sink.delivery.lost_records ||
 	    (r->sink.flight && r->flight.snapshots == 0))
 		return;
 	snprintf(folder, sizeof(folder), "%s%s%s", r->folder.path,

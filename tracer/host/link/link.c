@@ -3,7 +3,7 @@
  * where locks may be taken; the latter by a hook, which may take none.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/link/link.h"
-#include "tracepoints/attach.h"
+#include "tracepoints/mailbox.h"
 #include "tracer/host/base/dynamic.h"
 #include "tracer/host/base/kernel.h"
 #include "tracer/host/link/stand_in.h"

@@ -2,7 +2,7 @@
  * and again as a child of fork. SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracepoints/attach.h"
+#include "tracepoints/mailbox.h"
 #include "tracer/host/base/kernel.h"
 #include "tracer/host/pool/mapped_pool.h"
 

@@ -20,7 +20,7 @@ enum { AGAIN_MS = 20, TELL_MS = 1000, LEAVE_MS = 500, LEAVE_STEP_MS = 5 };
 
 #define FIELD(mailbox, name) ((mailbox) + offsetof(struct attach_mailbox, name))
 
-static int refuse(const struct attach *a, const char *why)
+static int refuse_program(const struct attach *a, const char *why)
 {
 	message("cannot attach to process %d (%s): %s",
 		(int)a->target.remote.pid, a->target.name, why);
@@ -68,14 +68,14 @@ static int read_mailbox(struct attach *a, const struct remote_module *weft)
 
 	a->mailbox = remote_symbol(r, weft, ATTACH_SYMBOL);
 	if (a->mailbox == 0 || !remote_read(r, a->mailbox, &m, sizeof(m)))
-		return refuse(a, "its libweft.so is of another version of "
-			      "weft, or was replaced since");
+		return refuse_program(a, "its libweft.so is of another version "
+				      "of weft, or was replaced since");
 	m.joined[ATTACH_PATH_MAX - 1] = '\0';
 	const char *const why = why_not_now(&m);
 
 	a->pool_size = m.pool_size;
 	a->is_late |= m.is_late != 0;
-	return why ? refuse(a, why) : 0;
+	return why ? refuse_program(a, why) : 0;
 }
 
 static int find_mailbox(struct attach *a)
@@ -91,7 +91,7 @@ static int find_mailbox(struct attach *a)
 	const char *const why = load_begin(&a->load, r,
 					   a->target.exe);
 
-	return why ? refuse(a, why) : 0;
+	return why ? refuse_program(a, why) : 0;
 }
 
 int attach_find(struct attach *a, const char *text, uint64_t pool_bytes)
@@ -114,8 +114,8 @@ int attach_find(struct attach *a, const char *text, uint64_t pool_bytes)
 /* ---- joining ---- */
 
 /* The order is the contract's. */
-static bool ask(const struct remote *r, uint64_t mailbox, const char *pool,
-		uint32_t wish)
+static bool ask_program(const struct remote *r, uint64_t mailbox,
+			const char *pool, uint32_t wish)
 {
 	const uint32_t look = ATTACH_LOOK;
 	const uint64_t unknown = 0;
@@ -129,8 +129,8 @@ static bool ask(const struct remote *r, uint64_t mailbox, const char *pool,
 }
 
 /* Before it is asked to join: then its first hook does. */
-static const char *load(struct attach *a, const char *library,
-			struct remote_module *weft)
+static const char *ensure_library(struct attach *a, const char *library,
+				  struct remote_module *weft)
 {
 	const struct remote *const r = &a->target.remote;
 	const char *why;
@@ -146,10 +146,10 @@ static const char *load(struct attach *a, const char *library,
 static int make_ready(struct attach *a, const char *library,
 		      struct remote_module *weft)
 {
-	const char *const why = load(a, library, weft);
+	const char *const why = ensure_library(a, library, weft);
 
 	if (why)
-		return refuse(a, why);
+		return refuse_program(a, why);
 	return read_mailbox(a, weft);
 }
 
@@ -168,8 +168,9 @@ static int lead_calls(struct attach *a, const struct remote_module *weft)
 	const char *const why = load_lead(&a->load, weft);
 
 	if (why) {
-		ask(&a->target.remote, a->mailbox, a->pool, ATTACH_LEAVE);
-		return refuse(a, why);
+		ask_program(&a->target.remote, a->mailbox, a->pool,
+			    ATTACH_LEAVE);
+		return refuse_program(a, why);
 	}
 	message_summary("process %d (%s) was started without libweft.so: one "
 			"thread of it stood still for %.1f ms",
@@ -192,13 +193,13 @@ int attach_begin(struct attach *a, struct pool_owner *owner, bool paused,
 	/* Root records what another user runs, who must be able to map it. */
 	if (a->target.uid != geteuid() &&
 	    fchown(owner->fd, a->target.uid, a->target.gid) != 0)
-		return refuse(a, strerror(errno));
+		return refuse_program(a, strerror(errno));
 	if (a->is_late && make_ready(a, library, &weft) != 0)
 		return -1;
 	a->waits = true;
 	a->paused = paused;
-	if (!ask(&a->target.remote, a->mailbox, a->pool, ATTACH_JOIN))
-		return refuse(a, "it has ended");
+	if (!ask_program(&a->target.remote, a->mailbox, a->pool, ATTACH_JOIN))
+		return refuse_program(a, "it has ended");
 	return a->is_late ? lead_calls(a, &weft) : 0;
 }
 
@@ -245,18 +246,20 @@ bool attach_poll(struct attach *a, struct pool_owner *owner, uint64_t now_ms)
 			pool_turn_on(owner->pool, 0);
 		return true;
 	case OTHERS:
-		refuse(a, "it is being recorded already");
+		refuse_program(a, "it is being recorded already");
 		return false;
 	case REFUSED:
-		refuse(a, "it could not map the pool: it has no memory, may "
-		       "not make system calls (seccomp), or threads of it have "
-		       "slept since too many earlier recordings");
+		refuse_program(a, "it could not map the pool: it has no "
+			       "memory, may not make system calls (seccomp), "
+			       "or threads of it have slept since too many "
+			       "earlier recordings");
 		return false;
 	case ENDED:
-		refuse(a, "it has ended");
+		refuse_program(a, "it has ended");
 		return false;
 	default:
-		ask(&a->target.remote, a->mailbox, a->pool, ATTACH_JOIN);
+		ask_program(&a->target.remote, a->mailbox, a->pool,
+			    ATTACH_JOIN);
 		return true;
 	}
 }
@@ -279,7 +282,7 @@ static bool has_left(const struct attach *a, pid_t pid)
 	/* It must not join when we are gone. */
 	if (!has || (is_there && m.wish == ATTACH_JOIN &&
 		     memcmp(m.pool, a->pool, sizeof(m.pool)) == 0))
-		ask(&r, a->mailbox, a->pool, ATTACH_LEAVE);
+		ask_program(&r, a->mailbox, a->pool, ATTACH_LEAVE);
 	remote_close(&r);
 	return has;
 }

@@ -2,7 +2,7 @@
  * pool, and to leave it at the end. SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracepoints/attach.h"
+#include "tracepoints/mailbox.h"
 #include "tracer/recorder/attach/load.h"
 #include "tracer/recorder/attach/target.h"
 #include "tracer/recorder/base/pool_owner.h"

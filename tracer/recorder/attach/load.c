@@ -2,8 +2,8 @@
  * when it has loaded others.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/attach/load.h"
-#include "tracepoints/attach.h"
-#include "tracer/recorder/base/baton.h"
+#include "tracepoints/mailbox.h"
+#include "tracer/recorder/base/turn.h"
 #include "tracer/recorder/base/elf_file.h"
 #include "tracer/recorder/base/message.h"
 
@@ -54,7 +54,7 @@ const char *load_begin(struct load *l, const struct remote *r,
 	l->remote = r;
 	if (!remote_find(r, "libc.so.6", &libc) ||
 	    !remote_find(r, "ld-linux", &loader) ||
-	    !spot_find_libc(r, &l->libc))
+	    !sleeper_find_libc(r, &l->libc))
 		return cannot;
 	l->open = remote_symbol(r, &libc, "dlopen");
 	l->explain = remote_symbol(r, &libc, "dlerror");
@@ -72,11 +72,11 @@ const char *load_begin(struct load *l, const struct remote *r,
 /* The thread may wait for room in the pool, or for one that does. */
 static const char *call(struct load *l, bool waits)
 {
-	baton_lend();
+	turn_lend();
 	const char *const why = stopped_do(l->remote, &l->libc, &l->call,
 					   waits);
 
-	baton_take();
+	turn_take();
 	return why;
 }
 

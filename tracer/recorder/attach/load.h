@@ -7,7 +7,7 @@
 
 struct load {
 	const struct remote *remote;
-	struct spot_libc libc;
+	struct sleeper_libc libc;
 	struct stopped_call call;  /* with what is needed for any */
 	uint64_t open, explain;    /* dlopen and dlerror there */
 	uint64_t lead;             /* 0: its calls are not led by us */

@@ -189,14 +189,14 @@ static void put_back(struct stopped *s)
 }
 
 /* Does it still sit where it may be stopped? What we saw may be over. */
-static bool is_still(const struct stopped *s, const struct spot *c)
+static bool is_still(const struct stopped *s, const struct sleeper *c)
 {
 	return (long)s->regs.orig_rax == c->number && s->regs.rsp == c->sp &&
 	       s->regs.rip == c->pc;
 }
 
 /* False: another one, or later. */
-static bool stop(struct stopped *s, const struct spot *c)
+static bool stop_thread(struct stopped *s, const struct sleeper *c)
 {
 	int status;
 
@@ -231,20 +231,20 @@ static bool get_registers(const struct stopped *s,
 /* The lock that it waits for, if it holds none of the loader's; 0: none. It
  * shows no more than a wait that a stop ended. */
 static uint64_t awaited_lock(const struct stopped *s,
-			     const struct spot_libc *libc)
+			     const struct sleeper_libc *libc)
 {
 	struct user_regs_struct regs;
 
 	return get_registers(s, &regs) && regs.orig_rax == SYS_futex &&
 	       ((int64_t)regs.rax == -ERESTARTSYS ||
 		(int64_t)regs.rax == -ERESTART_RESTARTBLOCK) &&
-	       !spot_loader_holder(s->r, libc, s->tid) ? regs.rdi : 0;
+	       !sleeper_loader_holder(s->r, libc, s->tid) ? regs.rdi : 0;
 }
 
 /* Go on at pc with this stack, and with rbx or the first arguments as given.
  * The mask comes second: with our registers, the thread puts back its own. */
-static bool start(const struct stopped *s, uint64_t pc, uint64_t sp,
-		  const uint64_t a[4])
+static bool start_at(const struct stopped *s, uint64_t pc, uint64_t sp,
+		     const uint64_t a[4])
 {
 	struct user_regs_struct regs = s->regs;
 	struct iovec v = { &regs, sizeof(regs) };
@@ -300,7 +300,7 @@ static uint64_t small_at(uint64_t sp)
  * one: it is used for these alone. Returns what the call did, negative: it
  * failed. */
 static int64_t call_small(const struct stopped *s,
-			   const struct spot_libc *libc, uint64_t function,
+			   const struct sleeper_libc *libc, uint64_t function,
 			   const uint64_t a[4])
 {
 	static uint8_t bytes[FRAME_MAX];
@@ -311,7 +311,7 @@ static int64_t call_small(const struct stopped *s,
 
 	return remote_write(s->r, at, bytes, n) &&
 	       remote_write(s->r, at - 8, &libc->restorer, 8) &&
-	       start(s, function, at - 8, a) && to_system_call(s) &&
+	       start_at(s, function, at - 8, a) && to_system_call(s) &&
 	       to_system_call(s) && get_registers(s, &regs) ?
 	       (int64_t)regs.rax : -1;
 }
@@ -350,8 +350,8 @@ enum outcome { DONE, FAILED, BUSY, LEFT };
  * loader's, nothing is begun yet, and the call can be given up. Else it is
  * slow, and goes on, twice as long each time: it is stopped seldom, and so also
  * if somebody stops us. */
-static enum outcome run(const struct stopped *s,
-			const struct spot_libc *libc, uint64_t call)
+static enum outcome run_call(const struct stopped *s,
+			     const struct sleeper_libc *libc, uint64_t call)
 {
 	const uint64_t begun = now_us();
 	uint64_t wait = s->patience_us;
@@ -369,7 +369,7 @@ static enum outcome run(const struct stopped *s,
 				      awaited_lock(s, libc) : 0;
 		const uint64_t us = now_us() - begun;
 
-		if (lock && spot_is_loaders(libc, lock))
+		if (lock && sleeper_is_loaders(libc, lock))
 			return BUSY;
 		if (lock && us >= CALL_US)
 			return FAILED;
@@ -393,7 +393,7 @@ static uint64_t left_over;
  * also denies to execute what could be written before, but not to write what
  * could be executed. Returns 0: it cannot be had. */
 static uint64_t map_scratch(const struct stopped *s,
-			    const struct spot_libc *libc,
+			    const struct sleeper_libc *libc,
 			    const struct stopped_call *c)
 {
 	const int64_t low = call_small(s, libc, c->map,
@@ -470,7 +470,7 @@ static bool has_gone_on(const struct stopped *s, uint64_t low)
 	return get_registers(s, &regs) && regs.rip - low >= CALL_AT;
 }
 
-static void tidy(const struct stopped *s, const struct spot_libc *libc,
+static void tidy(const struct stopped *s, const struct sleeper_libc *libc,
 		 const struct stopped_call *c)
 {
 	if (left_over)
@@ -481,7 +481,7 @@ static void tidy(const struct stopped *s, const struct spot_libc *libc,
 
 /* Whatever becomes of us, the thread comes back by a frame. Returns NULL, or
  * why it was not done. */
-static const char *do_call(struct stopped *s, const struct spot_libc *libc,
+static const char *do_call(struct stopped *s, const struct sleeper_libc *libc,
 			   struct stopped_call *c)
 {
 	tidy(s, libc, c);
@@ -495,10 +495,10 @@ static const char *do_call(struct stopped *s, const struct spot_libc *libc,
 	enum outcome end = put_call(s, c, low) ? BUSY : FAILED;
 
 	/* That was some time ago: better not to begin than to give up. */
-	if (end == BUSY && !spot_loader_holder(s->r, libc, 0))
-		end = start(s, low, low + FRAME_AT - 64,
-			    (uint64_t[4]){ low + CALL_AT }) ?
-		      run(s, libc, low + CALL_AT) : FAILED;
+	if (end == BUSY && !sleeper_loader_holder(s->r, libc, 0))
+		end = start_at(s, low, low + FRAME_AT - 64,
+			       (uint64_t[4]){ low + CALL_AT }) ?
+		      run_call(s, libc, low + CALL_AT) : FAILED;
 
 	s->is_itself = end == LEFT;
 	if (end == LEFT)
@@ -517,8 +517,8 @@ static const char *do_call(struct stopped *s, const struct spot_libc *libc,
  * why it was not done; *stood: not because the thread did not sit there any
  * more. */
 static const char *do_stopped(struct stopped *s,
-			      const struct spot_libc *libc,
-			      const struct spot *at,
+			      const struct sleeper_libc *libc,
+			      const struct sleeper *at,
 			      struct stopped_call *c, bool *stood)
 {
 	const char *why = "no thread of it could be stopped";
@@ -526,9 +526,9 @@ static const char *do_stopped(struct stopped *s,
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	*stood = stop(s, at);
+	*stood = stop_thread(s, at);
 	if (*stood) {
-		if (spot_loader_holder(s->r, libc, 0)) {
+		if (sleeper_loader_holder(s->r, libc, 0)) {
 			why = loading;
 		} else {
 			why = do_call(s, libc, c);
@@ -544,7 +544,7 @@ static const char *do_stopped(struct stopped *s,
 	return why;
 }
 
-static const char *why_not(const struct stopped *s, const struct spot *c)
+static const char *why_not(const struct stopped *s, const struct sleeper *c)
 {
 	if (target_is_confined(s->tid))
 		return CONFINED;
@@ -556,7 +556,7 @@ static const char *why_not(const struct stopped *s, const struct spot *c)
 
 /* Try each thread once, of those that would wait anew, or of the others.
  * Returns whether one was stopped. */
-static bool try_threads(struct stopped *s, const struct spot_libc *libc,
+static bool try_threads(struct stopped *s, const struct sleeper_libc *libc,
 			struct stopped_call *call, bool anew, const char **why)
 {
 	char path[64];
@@ -567,13 +567,14 @@ static bool try_threads(struct stopped *s, const struct spot_libc *libc,
 
 	for (const struct dirent *e; !stood && !hung && threads &&
 	     (e = readdir(threads)); ) {
-		struct spot c;
+		struct sleeper c;
 
 		s->tid = atoi(e->d_name);
-		if (!spot_read(s->r, s->tid, libc, &c) || c.waits_anew != anew)
+		if (!sleeper_read(s->r, s->tid, libc, &c) ||
+		    c.waits_anew != anew)
 			continue;
 		*why = why_not(s, &c);
-		if (!*why && spot_loader_holder(s->r, libc, 0))
+		if (!*why && sleeper_loader_holder(s->r, libc, 0))
 			*why = loading;
 		if (!*why)
 			*why = do_stopped(s, libc, &c, call, &stood);
@@ -584,7 +585,7 @@ static bool try_threads(struct stopped *s, const struct spot_libc *libc,
 }
 
 /* Each thread once, those that would wait anew last. */
-static bool try_all(struct stopped *s, const struct spot_libc *libc,
+static bool try_all(struct stopped *s, const struct sleeper_libc *libc,
 		    struct stopped_call *call, const char **why)
 {
 	return try_threads(s, libc, call, false, why) ||
@@ -592,7 +593,7 @@ static bool try_all(struct stopped *s, const struct spot_libc *libc,
 }
 
 static const char *find_and_do(const struct remote *r,
-			       const struct spot_libc *libc,
+			       const struct sleeper_libc *libc,
 			       struct stopped_call *call, bool waits)
 {
 	static struct stopped s;
@@ -618,7 +619,7 @@ static const char *find_and_do(const struct remote *r,
 	return why;
 }
 
-const char *stopped_do(const struct remote *r, const struct spot_libc *libc,
+const char *stopped_do(const struct remote *r, const struct sleeper_libc *libc,
 		       struct stopped_call *call, bool waits)
 {
 	struct stopped_call none = *call;
@@ -637,7 +638,7 @@ const char *stopped_do(const struct remote *r, const struct spot_libc *libc,
 
 #else
 
-const char *stopped_do(const struct remote *r, const struct spot_libc *libc,
+const char *stopped_do(const struct remote *r, const struct sleeper_libc *libc,
 		       struct stopped_call *call, bool waits)
 {
 	(void)waits;

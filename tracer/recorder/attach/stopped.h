@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracer/recorder/attach/spot.h"
+#include "tracer/recorder/attach/sleeper.h"
 
 /* What is called: function(a, b), on a stack of its own. */
 struct stopped_call {
@@ -24,5 +24,5 @@ struct stopped_call {
  * malloc. While any thread holds the loader's, none does. waits: for a few
  * seconds, until this can be. Returns NULL, or why it was not done: the program
  * is then as before. */
-const char *stopped_do(const struct remote *r, const struct spot_libc *libc,
+const char *stopped_do(const struct remote *r, const struct sleeper_libc *libc,
 		       struct stopped_call *call, bool waits);

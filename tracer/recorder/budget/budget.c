@@ -109,8 +109,8 @@ static void pass_dictionary(struct pass *p, uint32_t n)
 }
 
 /* A call has ended, or begun that took so long. */
-static void count(struct pass *p, uint32_t index, uint64_t calls,
-		  uint64_t ticks)
+static void count_call(struct pass *p, uint32_t index, uint64_t calls,
+		       uint64_t ticks)
 {
 	const uint32_t i = p->of[index];
 
@@ -124,14 +124,14 @@ static void count(struct pass *p, uint32_t index, uint64_t calls,
 		p->b->all.known[i].seen += (double)calls;
 }
 
-static void leave(struct pass *p, uint32_t index)
+static void leave_call(struct pass *p, uint32_t index)
 {
 	const uint32_t top = p->depth - 1;
 
 	if (p->depth == 0 || --p->depth >= DEPTH ||
 	    p->open[top].index != index)
 		return;
-	count(p, index, 0, p->now - p->open[top].at);
+	count_call(p, index, 0, p->now - p->open[top].at);
 }
 
 /* Calls that a coroutine suspends, or that end otherwise, have no time here. */
@@ -142,7 +142,7 @@ static void pass_record(struct pass *p, uint64_t word)
 	switch (rec_kind(word)) {
 	case REC_LEAF:
 		p->now += rec_leaf_gap(word) + rec_leaf_duration(word);
-		count(p, index, 1, rec_leaf_duration(word));
+		count_call(p, index, 1, rec_leaf_duration(word));
 		return;
 	case REC_OPERAND:
 		return;
@@ -153,14 +153,14 @@ static void pass_record(struct pass *p, uint64_t word)
 		p->now += rec_gap(word);
 	}
 	if (rec_kind(word) == REC_ENTER) {
-		count(p, index, 1, 0);
+		count_call(p, index, 1, 0);
 		if (p->depth < DEPTH) {
 			p->open[p->depth].index = index;
 			p->open[p->depth].at = p->now;
 		}
 		p->depth++;
 	} else if (rec_kind(word) == REC_LEAVE) {
-		leave(p, index);
+		leave_call(p, index);
 	} else if (rec_kind(word) != REC_MARK && rec_kind(word) != REC_CREATE) {
 		p->depth = 0;
 	}
@@ -178,8 +178,8 @@ static void pass_records(struct pass *p, const struct chunk_header *h)
 	while (p->depth > 0) {
 		p->depth--;
 		if (p->depth < DEPTH)
-			count(p, p->open[p->depth].index, 0,
-			      p->now - p->open[p->depth].at);
+			count_call(p, p->open[p->depth].index, 0,
+				   p->now - p->open[p->depth].at);
 	}
 }
 
@@ -193,7 +193,7 @@ static void pass_counted(struct pass *p, const struct chunk_header *h)
 
 		if (rec_kind(node[0]) == (enum rec_kind)COUNTED_CALL &&
 		    rec_func(node[0]) < h->funcs)
-			count(p, rec_func(node[0]), node[1], 0);
+			count_call(p, rec_func(node[0]), node[1], 0);
 	}
 }
 
@@ -241,7 +241,7 @@ void budget_note(struct budget *b, const struct chunk_items *items,
 /* ---- verdicts ---- */
 
 /* False: the table has no room. */
-static bool set(struct budget *b, uint32_t i, enum verdict verdict)
+static bool set_verdict(struct budget *b, uint32_t i, enum verdict verdict)
 {
 	return verdict_set(b->owner->verdicts, b->owner->verdict_slots,
 			   b->all.known[i].id, verdict);
@@ -295,7 +295,7 @@ static void apply(struct budget *b, const uint8_t *was)
 	for (uint32_t i = 0; i < b->all.n; i++) {
 		enum verdict *const verdict = &b->all.function[i].verdict;
 
-		if (*verdict != was[i] && !set(b, i, *verdict)) {
+		if (*verdict != was[i] && !set_verdict(b, i, *verdict)) {
 			*verdict = was[i];
 			b->no_room++;
 		}
@@ -341,7 +341,7 @@ static bool see_calls(const struct budget *b, struct budget_sight *s)
 }
 
 /* False: not enough was seen. */
-static bool see(struct budget *b, struct budget_sight *s)
+static bool see_share(struct budget *b, struct budget_sight *s)
 {
 	*s = (struct budget_sight){ .limit = b->limit, .counts = true,
 				    .now = (double)rate_mono() / 1e9 };
@@ -360,7 +360,7 @@ static void decide(struct budget *b)
 	struct budget_sight sight;
 	uint8_t *was;
 
-	if (!see(b, &sight))
+	if (!see_share(b, &sight))
 		return;
 	was = malloc(b->all.n + 1);
 	if (!was)
@@ -384,7 +384,7 @@ static void open_window(struct budget *b, uint64_t now_ms)
 		b->all.known[i].seen *= 0.75;
 		b->all.known[i].looked_s *= 0.75;
 		if (b->all.function[i].verdict == VERDICT_SKIP)
-			set(b, i, VERDICT_RECORD);
+			set_verdict(b, i, VERDICT_RECORD);
 	}
 	/* Only now: what is opened before need not look at all verdicts. */
 	const uint64_t now = rate_ticks(b->rate);
@@ -404,7 +404,7 @@ static void close_window(struct budget *b, uint64_t now_ms)
 
 	for (uint32_t i = 0; i < b->all.n; i++)
 		if (b->all.function[i].verdict == VERDICT_SKIP)
-			set(b, i, VERDICT_SKIP);
+			set_verdict(b, i, VERDICT_SKIP);
 	last_window(b)->to = now;
 	b->random = b->random * 1103515245 + 12345;
 	b->next_ms = now_ms + WINDOWS_MS / 2 + (b->random >> 8) % WINDOWS_MS;

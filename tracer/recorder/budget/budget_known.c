@@ -28,7 +28,7 @@ static bool grow_one(void *array, uint32_t room, size_t size)
 	return grown != NULL;
 }
 
-static bool grow(struct budget_functions *f)
+static bool grow_functions(struct budget_functions *f)
 {
 	const uint32_t room = f->room ? 2 * f->room : ROOM;
 	uint32_t *const slot = calloc(2 * (size_t)room, sizeof(*slot));
@@ -53,7 +53,7 @@ int budget_functions_init(struct budget_functions *f, uint32_t most,
 	*f = (struct budget_functions){ .most = most, .verdicts = verdicts,
 					.verdict_slots = slots };
 	f->module = calloc(BUDGET_MODULES, sizeof(*f->module));
-	return f->module && grow(f) ? 0 : -1;
+	return f->module && grow_functions(f) ? 0 : -1;
 }
 
 /* ---- modules and functions ---- */
@@ -65,9 +65,9 @@ static bool is_weft(const char *path)
 	return strncmp(slash ? slash + 1 : path, "libweft.so", 10) == 0;
 }
 
-static uint32_t add_module(struct budget_functions *f, uint64_t hash,
-			   const uint64_t *item, uint64_t words,
-			   const char *path)
+static uint32_t add_known_module(struct budget_functions *f, uint64_t hash,
+				 const uint64_t *item, uint64_t words,
+				 const char *path)
 {
 	struct budget_module *const m = &f->module[f->modules];
 	uint64_t *const copy = f->modules < BUDGET_MODULES ?
@@ -97,8 +97,8 @@ uint32_t budget_functions_module(struct budget_functions *f,
 	hash = chunk_names_module_hash(m->id, m->id_size, m->path);
 	for (i = 0; i < f->modules && f->module[i].hash != hash; i++)
 		;
-	return i < f->modules ? i : add_module(f, hash, item->at, item->words,
-					       m->path);
+	return i < f->modules ? i : add_known_module(f, hash, item->at,
+						     item->words, m->path);
 }
 
 uint32_t budget_functions_find(struct budget_functions *f, uint32_t module,
@@ -119,7 +119,7 @@ uint32_t budget_functions_find(struct budget_functions *f, uint32_t module,
 	if (verdict_find(f->verdicts, f->verdict_slots, id, &known) !=
 	    VERDICT_RECORD)
 		return BUDGET_NONE;
-	if (f->n == f->most || (f->n == f->room && !grow(f))) {
+	if (f->n == f->most || (f->n == f->room && !grow_functions(f))) {
 		f->refused++;
 		return BUDGET_NONE;
 	}

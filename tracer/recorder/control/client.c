@@ -221,7 +221,8 @@ static bool takes_more(const struct command *c)
 }
 
 /* more: what the request takes, or NULL. */
-static int ask(const struct command *c, const char *wanted, const char *more)
+static int ask_recording(const struct command *c, const char *wanted,
+			 const char *more)
 {
 	char request[CONTROL_REQUEST_MAX];
 	const struct timeval for_ever = { 0 };
@@ -251,7 +252,7 @@ static int ask(const struct command *c, const char *wanted, const char *more)
 	return GOOD;
 }
 
-static const struct command *find(const char *name)
+static const struct command *find_command(const char *name)
 {
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		if (strcmp(commands[i].name, name) == 0)
@@ -267,12 +268,12 @@ static void print_help(const struct command *c)
 
 bool client_knows(const char *name)
 {
-	return find(name) != NULL;
+	return find_command(name) != NULL;
 }
 
 int client_run(int argc, char **argv)
 {
-	const struct command *const c = find(argv[0]);
+	const struct command *const c = find_command(argv[0]);
 	const char *const wanted = argc > 1 ? argv[1] : NULL;
 	const int most = takes_more(c) ? 3 : 2;
 
@@ -288,5 +289,5 @@ int client_run(int argc, char **argv)
 	}
 	if (!wanted && strcmp(c->name, "status") == 0)
 		return print_all();
-	return ask(c, wanted, argc == 3 ? argv[2] : NULL);
+	return ask_recording(c, wanted, argc == 3 ? argv[2] : NULL);
 }

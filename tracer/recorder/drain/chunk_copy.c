@@ -90,8 +90,8 @@ uint64_t chunk_counted(const struct chunk_source *source)
 
 /* ---- chunks of notes ---- */
 
-void meta_begin(struct meta *m, uint64_t *words, uint64_t recording,
-		uint64_t number, const struct rate *rate)
+void chunk_copy_begin_meta(struct meta *m, uint64_t *words, uint64_t recording,
+			   uint64_t number, const struct rate *rate)
 {
 	struct chunk_header *const h = (void *)words;
 	struct rate_pair now;

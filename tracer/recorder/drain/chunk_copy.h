@@ -36,5 +36,5 @@ uint64_t chunk_counted(const struct chunk_source *source);
 /* Begin a chunk with that number in words, which must have room for
  * CHUNK_MAX_WORDS and stay valid until meta_end. Reads the clocks: the chunk
  * has the time of this call. */
-void meta_begin(struct meta *m, uint64_t *words, uint64_t recording,
-		uint64_t number, const struct rate *rate);
+void chunk_copy_begin_meta(struct meta *m, uint64_t *words, uint64_t recording,
+			   uint64_t number, const struct rate *rate);

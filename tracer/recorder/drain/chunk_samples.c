@@ -31,7 +31,7 @@ static void note_module(struct places *p, const struct seen_item *item)
 }
 
 /* False: no room. */
-static bool add_module(struct places *p, const struct code_range *r)
+static bool add_place_module(struct places *p, const struct code_range *r)
 {
 	struct chunk_items *const items = p->items;
 	const size_t length = strlen(r->path);
@@ -62,7 +62,7 @@ static uint64_t place_of(struct places *p, uint64_t address)
 	    code_maps_find(p->maps, p->slot, p->items->h->process, address);
 	if (!r)
 		return dict_put_code(address);
-	if (!add_module(p, r))
+	if (!add_place_module(p, r))
 		return 0;
 	return dict_put_native(p->module[p->modules - 1].number,
 			       address - r->bias);

@@ -98,7 +98,7 @@ static const struct chunk_header *header_of(const struct drain *d, uint32_t i)
 
 /* List the buffers that are to be taken. The pool fills up where more than a
  * third of what no thread fills waits for us, of either size of buffer. */
-static uint32_t look(struct drain *d, bool is_first)
+static uint32_t look_at_buffers(struct drain *d, bool is_first)
 {
 	const uint32_t all = pool_owner_buffers(d->owner);
 	uint32_t n = 0, unused[2] = { 0 }, full[2] = { 0 }, held[2] = { 0 };
@@ -267,7 +267,7 @@ static void wake_waiting(struct drain *d)
 }
 
 /* Take the buffer, give it back empty, send what was in it. */
-static void take(struct drain *d, uint32_t i)
+static void take_buffer(struct drain *d, uint32_t i)
 {
 	_Atomic uint64_t *const state = &d->owner->states[i];
 	uint64_t word = state_of(d, i);
@@ -323,7 +323,7 @@ static uint32_t take_in_order(struct drain *d, uint32_t n)
 			if (e[to].is_first || e[to].level > 0)
 				last = to + 1;
 		for (uint32_t i = from; i < last; i++, taken++)
-			take(d, e[i].buffer);
+			take_buffer(d, e[i].buffer);
 	}
 	return taken;
 }
@@ -336,7 +336,7 @@ static uint32_t take_in_order(struct drain *d, uint32_t n)
 
 /* A budget may have asked for more a moment ago, of threads that have not seen
  * it as yet: that is not taken back. */
-static void cut(struct pool *p, uint64_t before)
+static void cut_chunks(struct pool *p, uint64_t before)
 {
 	if (before > atomic_load(&p->cut_before))
 		atomic_store(&p->cut_before, before);
@@ -362,7 +362,7 @@ static void be_held(struct drain *d, uint64_t now)
 
 	if (ms >= ASK_MS && !d->was_asked) {
 		d->was_asked = true;
-		cut(p, rate_ticks(d->rate));
+		cut_chunks(p, rate_ticks(d->rate));
 	}
 	if (ms >= GIVE_UP_MS && !d->is_given_up) {
 		d->is_given_up = true;
@@ -399,11 +399,11 @@ uint32_t drain_poll(struct drain *d)
 {
 	registry_find_dead(d->registry, false);
 	d->round++;
-	uint32_t n = look(d, true);
+	uint32_t n = look_at_buffers(d, true);
 
 	if (n > 0) {
 		if (n > 1)
-			n = look(d, false);
+			n = look_at_buffers(d, false);
 		d->is_many = n > MANY;
 		qsort(d->entry, n, sizeof(*d->entry), by_stream);
 		n = take_in_order(d, n);
@@ -516,7 +516,7 @@ void drain_cut_older(struct drain *d, uint64_t ms)
 	     i = pool_owner_next(d->owner, i))
 		any = is_overdue(d, i, before, state_of(d, i));
 	if (any)
-		cut(d->owner->pool, before);
+		cut_chunks(d->owner->pool, before);
 }
 
 uint64_t drain_overwritten(const struct drain *d)

@@ -143,7 +143,7 @@ static void undo(struct pass *p)
 }
 
 /* A segment leaves the thread, or the chunk ends. Its calls end before that. */
-static void keep(struct pass *p, const struct segment *g, uint32_t end)
+static void keep_segment(struct pass *p, const struct segment *g, uint32_t end)
 {
 	struct slow_call_coroutine *const c = coroutine(p, g->coroutine);
 
@@ -156,7 +156,7 @@ static void keep(struct pass *p, const struct segment *g, uint32_t end)
 /* ---- calls ---- */
 
 /* A call has ended: was it slow? */
-static void judge(struct pass *p, const struct call *c)
+static void judge_call(struct pass *p, const struct call *c)
 {
 	struct slow_calls *const s = p->s;
 	const struct slow_call_wish *const w =
@@ -173,8 +173,8 @@ static void judge(struct pass *p, const struct call *c)
 			 "%.6g ms on thread %u", w->text, ns / 1e6, p->h->tid);
 }
 
-static void push(struct pass *p, uint32_t function, uint64_t entry,
-		 uint64_t slept, bool is_known)
+static void push_call(struct pass *p, uint32_t function, uint64_t entry,
+		      uint64_t slept, bool is_known)
 {
 	struct segment *const g = &p->segment[p->top];
 
@@ -195,7 +195,7 @@ static void pop(struct pass *p, uint64_t frames)
 		return;
 	g->depth = frames < g->depth ? g->depth - (uint32_t)frames : 0;
 	while (p->n > g->first && p->open[p->n - 1].depth > g->depth)
-		judge(p, &p->open[--p->n]);
+		judge_call(p, &p->open[--p->n]);
 }
 
 /* An open frame in a stack. Of a coroutine's calls of interest the one with
@@ -213,9 +213,9 @@ static void push_open(struct pass *p, uint64_t word,
 	}
 	if (function >= p->h->funcs)
 		return;
-	push(p, function, p->now > age ? p->now - age : 0,
-	     slept + (c && i < c->n ? c->call[i].slept : 0),
-	     age != REC_AGE_UNKNOWN);
+	push_call(p, function, p->now > age ? p->now - age : 0,
+		  slept + (c && i < c->n ? c->call[i].slept : 0),
+		  age != REC_AGE_UNKNOWN);
 }
 
 /* ---- segments ---- */
@@ -244,7 +244,8 @@ static void resume_known(struct pass *p, const struct slow_call_coroutine *c,
 	}
 }
 
-static void resume(struct pass *p, const uint64_t *record, uint64_t operands)
+static void resume_coroutine(struct pass *p, const uint64_t *record,
+			     uint64_t operands)
 {
 	const uint64_t serial = rec_value(record[1]),
 		       slept = rec_value(record[2]),
@@ -261,7 +262,7 @@ static void resume(struct pass *p, const uint64_t *record, uint64_t operands)
 			push_open(p, record[4 + i], c, slept);
 }
 
-static void suspend(struct pass *p, uint64_t record)
+static void suspend_coroutine(struct pass *p, uint64_t record)
 {
 	const struct segment *const g = &p->segment[p->top];
 
@@ -271,7 +272,7 @@ static void suspend(struct pass *p, uint64_t record)
 	}
 	if (suspend_ends(rec_func(record) & SUSPEND_REASON))
 		pop(p, g->depth);
-	keep(p, g, p->n);
+	keep_segment(p, g, p->n);
 	p->n = g->first;
 	p->top--;
 }
@@ -288,12 +289,12 @@ static void pass_record(struct pass *p, const uint64_t *record,
 	switch (rec_kind(word)) {
 	case REC_ENTER:
 		if (function < p->h->funcs)
-			push(p, function, p->now, 0, true);
+			push_call(p, function, p->now, 0, true);
 		break;
 	case REC_LEAF:
 		if (function >= p->h->funcs || p->rule[function] == NO_RULE)
 			break;
-		push(p, function, before + rec_leaf_gap(word), 0, true);
+		push_call(p, function, before + rec_leaf_gap(word), 0, true);
 		pop(p, 1);
 		break;
 	case REC_LEAVE:
@@ -303,10 +304,10 @@ static void pass_record(struct pass *p, const uint64_t *record,
 		pop(p, rec_value(record[1]));
 		break;
 	case REC_RESUME:
-		resume(p, record, operands);
+		resume_coroutine(p, record, operands);
 		break;
 	case REC_SUSPEND:
-		suspend(p, word);
+		suspend_coroutine(p, word);
 		break;
 	default:
 		break;
@@ -355,7 +356,7 @@ static void keep_running(struct pass *p)
 	uint32_t end = p->n;
 
 	for (uint32_t i = p->top; i > 0; i--) {
-		keep(p, &p->segment[i], end);
+		keep_segment(p, &p->segment[i], end);
 		end = p->segment[i].first;
 	}
 }

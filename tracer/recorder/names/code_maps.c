@@ -3,7 +3,7 @@
  * for.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/names/code_maps.h"
-#include "tracer/recorder/base/baton.h"
+#include "tracer/recorder/base/turn.h"
 #include "tracer/recorder/base/proc.h"
 #include "tracer/recorder/names/chunk_names.h"
 
@@ -148,9 +148,9 @@ static void renew(struct code_maps *m, uint32_t slot, uint64_t now)
 				  .read_at = now };
 
 	known->is_wanted = false;
-	baton_lend();
+	turn_lend();
 	read_ranges(&fresh);
-	baton_take();
+	turn_take();
 	if (!is_same_image(m->owner, slot, fresh.process))
 		free_ranges(&fresh);
 	/* The process may be gone: what was known of it still holds. */

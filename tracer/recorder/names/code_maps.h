@@ -44,7 +44,7 @@ void code_maps_want(struct code_maps *m, uint32_t slot);
 void code_maps_want_new(struct code_maps *m);
 /* Read the maps that are wanted, but none again within 20 ms. What is mapped no
  * more is known for 2 s yet, unless other code is there. now: ms. May lend the
- * baton. */
+ * turn. */
 void code_maps_renew(struct code_maps *m, uint64_t now);
 
 /* The range that holds the address in the process of that slot and serial.

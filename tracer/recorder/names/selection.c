@@ -78,7 +78,7 @@ static enum verdict decide(const struct selection *s, ask_fn *ask,
 	       VERDICT_COUNT : VERDICT_RECORD;
 }
 
-static void set(struct selection *s, uint64_t id, enum verdict verdict)
+static void set_verdict(struct selection *s, uint64_t id, enum verdict verdict)
 {
 	if (verdict == VERDICT_RECORD)
 		return;
@@ -160,8 +160,8 @@ static void decide_native(void *ctx, uint64_t offset, const char *const *name,
 
 	f->name = name;
 	f->names = names;
-	set(f->to, verdict_of_native(f->module, offset),
-	    decide(f->to, ask_native, f));
+	set_verdict(f->to, verdict_of_native(f->module, offset),
+		    decide(f->to, ask_native, f));
 }
 
 /* path: as the program has it. Closes fd. */
@@ -286,7 +286,7 @@ static void note_lua(struct selection *s, const struct chunk_header *h,
 		return;
 	if (s->names && f.line != 0)
 		f.name = lua_names_told(s->names, h, item);
-	set(s, id_of(&f), decide(s, ask_lua, &f));
+	set_verdict(s, id_of(&f), decide(s, ask_lua, &f));
 }
 
 /* A lua_names_told_fn. */
@@ -295,7 +295,7 @@ static void decide_told(void *ctx, const struct lua_names_told *told)
 	struct selection *const s = ctx;
 
 	if (told->name[0])
-		set(s, id_of(told), decide(s, ask_lua, told));
+		set_verdict(s, id_of(told), decide(s, ask_lua, told));
 }
 
 void selection_answer(struct selection *s, uint32_t pid, uint64_t hash,

@@ -50,7 +50,7 @@ uint64_t leaf(const struct hooks *h, uint64_t x, unsigned steps)
 }
 
 /* ns a call. */
-static double time_of(const struct hooks *h, unsigned steps)
+static double call_time(const struct hooks *h, unsigned steps)
 {
 	const uint64_t begin = rate_mono();
 	uint64_t x = begin;
@@ -69,14 +69,15 @@ static double cost_of(const struct hooks *h, unsigned steps)
 	double with = INFINITY, without = INFINITY;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		without = fmin(without, time_of(NULL, steps));
-		with = fmin(with, time_of(h, steps));
+		without = fmin(without, call_time(NULL, steps));
+		with = fmin(with, call_time(h, steps));
 	}
 	return fmax(with - without, 0);
 }
 
 /* libweft.so looks for the pool when it is loaded. */
-static bool load(struct hooks *h, const struct pool_owner *o, const char *path)
+static bool load_hooks(struct hooks *h, const struct pool_owner *o,
+		       const char *path)
 {
 	char address[128];
 	void *library;
@@ -95,7 +96,7 @@ static bool load(struct hooks *h, const struct pool_owner *o, const char *path)
 
 /* The cost lies between that beside work in which each step waits for the one
  * before, and that in a tight loop. */
-static void measure(int to, const char *path, bool tsc)
+static void measure_hooks(int to, const char *path, bool tsc)
 {
 	const struct pool_wish wish = { .bytes = POOL_BYTES, .native = true,
 					.tsc = tsc };
@@ -108,7 +109,7 @@ static void measure(int to, const char *path, bool tsc)
 	/* At once: we may be killed. libweft.so has the descriptor. */
 	pool_owner_remove(&owner);
 	pool_owner_populate(&owner);
-	if (!load(&hooks, &owner, path))
+	if (!load_hooks(&hooks, &owner, path))
 		return;
 	cost[0] = cost_of(&hooks, STEPS);
 	cost[1] = cost_of(&hooks, 1);
@@ -117,7 +118,7 @@ static void measure(int to, const char *path, bool tsc)
 }
 
 /* Nobody is to hear of what fails here. */
-static void run(int to, const char *path, bool tsc)
+static void run_child(int to, const char *path, bool tsc)
 {
 	const int null = open("/dev/null", O_RDWR);
 	sigset_t all;
@@ -129,14 +130,14 @@ static void run(int to, const char *path, bool tsc)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	signal(SIGALRM, SIG_DFL);
 	alarm(CHILD_S);
-	measure(to, path, tsc);
+	measure_hooks(to, path, tsc);
 	_exit(0);
 }
 
 /* ---- the recorder ---- */
 
 /* The child has written, or has ended without. */
-static void take(struct calibration *c)
+static void take_cost(struct calibration *c)
 {
 	double cost[2];
 	const bool is_whole = read(c->from, cost, sizeof(cost)) ==
@@ -170,7 +171,7 @@ void calibration_begin(struct calibration *c, const char *library, bool tsc)
 		return;
 	c->child = fork();
 	if (c->child == 0)
-		run(ends[1], path, tsc);
+		run_child(ends[1], path, tsc);
 	close(ends[1]);
 	c->from = ends[0];
 	if (c->child < 0) {
@@ -178,19 +179,19 @@ void calibration_begin(struct calibration *c, const char *library, bool tsc)
 		c->child = 0;
 	}
 	if (is_there(c, WAIT_MS))
-		take(c);
+		take_cost(c);
 }
 
 bool calibration_poll(struct calibration *c)
 {
 	if (!is_there(c, 0))
 		return false;
-	take(c);
+	take_cost(c);
 	return c->cost > 0;
 }
 
 void calibration_end(struct calibration *c)
 {
 	if (c->child > 0)
-		take(c);
+		take_cost(c);
 }

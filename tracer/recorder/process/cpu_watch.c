@@ -2,7 +2,7 @@
  * in it.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/process/cpu_watch.h"
-#include "tracer/recorder/base/baton.h"
+#include "tracer/recorder/base/turn.h"
 #include "tracer/recorder/base/proc.h"
 
 #include <errno.h>
@@ -296,7 +296,7 @@ void cpu_watch_begin(struct cpu_watch *w, uint32_t slot, uint32_t process,
 		return;
 	cpu_watch_end(w, slot);
 	reset(w, &w->slot[slot], process);
-	baton_lend();
+	turn_lend();
 	/* In another PID namespace, a stranger may have its number here. */
 	if (!proc_has_thread((pid_t)pid, (pid_t)tid))
 		error = -ESRCH;
@@ -304,7 +304,7 @@ void cpu_watch_begin(struct cpu_watch *w, uint32_t slot, uint32_t process,
 		error = kernel_ring_open(&ring, tid, w->period, w->rate);
 	if (error == 0)
 		away = away_of(pid, tid);
-	baton_take();
+	turn_take();
 	if (error < 0) {
 		w->refused += error != -ESRCH;
 		w->why = error != -ESRCH ? -error : w->why;

@@ -52,7 +52,7 @@ bool cpu_watch_is_forbidden(int error);
 /* Start to watch the thread of a slot. pid and tid are numbers in this process'
  * namespace. The kernel may refuse: another user's program, perf_event_paranoid
  * > 2, too many threads. The thread's chunks then tell nothing of this kind,
- * and readers treat it as not known. May lend the baton. */
+ * and readers treat it as not known. May lend the turn. */
 void cpu_watch_begin(struct cpu_watch *w, uint32_t slot, uint32_t process,
 		     uint32_t pid, uint32_t tid);
 /* The slot's thread has ended. What is known of it is kept until the slot is

@@ -12,7 +12,7 @@ enum {
 				    * can be wrong by */
 };
 
-static void begin(struct offcpu *o, uint64_t at, enum offcpu_place place)
+static void begin_spans(struct offcpu *o, uint64_t at, enum offcpu_place place)
 {
 	o->spans = 0;
 	o->place = place;
@@ -21,7 +21,7 @@ static void begin(struct offcpu *o, uint64_t at, enum offcpu_place place)
 
 void offcpu_begin(struct offcpu *o, uint64_t at, enum offcpu_place away)
 {
-	begin(o, at, OFFCPU_UNSEEN);
+	begin_spans(o, at, OFFCPU_UNSEEN);
 	o->away = away;
 }
 
@@ -33,7 +33,7 @@ static bool add_span(struct offcpu *o, uint64_t at)
 	if (!o->span)
 		return false;
 	if (o->spans == MAX_SPANS)
-		begin(o, o->known_to, o->place);
+		begin_spans(o, o->known_to, o->place);
 	o->span[o->spans++] = (struct offcpu_span){
 		o->known_to, at & UINT64_MAX >> 1,
 		o->place == OFFCPU_READY };
@@ -55,7 +55,7 @@ void offcpu_switch(struct offcpu *o, enum offcpu_place after, uint64_t at)
 	if (at < o->known_to)
 		at = o->known_to;
 	if (is_wrong || (comes && !add_span(o, at)))
-		begin(o, at, after);
+		begin_spans(o, at, after);
 	o->place = after;
 	o->known_to = at;
 }
@@ -80,7 +80,7 @@ static uint64_t clip(uint64_t tick, const struct chunk_header *h)
 
 /* A thread that wrote a record since its last switch was on the CPU then, and
  * so all the time from that switch to the last reading. */
-static void settle(struct offcpu *o, const struct chunk_header *h)
+static void settle_place(struct offcpu *o, const struct chunk_header *h)
 {
 	if (o->place != OFFCPU_UNSEEN || o->known_from == 0 ||
 	    o->known_from + h->tick_hz / SURE_PART >= h->tick_end)
@@ -104,7 +104,7 @@ uint32_t offcpu_item(struct offcpu *o, const struct chunk_header *h,
 
 	if (room < 3)
 		return 0;
-	settle(o, h);
+	settle_place(o, h);
 	to[n++] = clip(o->known_from, h);
 	to[n++] = clip(o->known_to, h);
 	if (o->known_from == 0 || to[1] >= to[2])

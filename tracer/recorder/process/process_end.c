@@ -58,26 +58,26 @@ static int status_of(const struct process_end *p)
 	return status < 0 && !ask_kernel(p->fd, &status) ? -1 : status;
 }
 
-static void forget(struct process_end *p)
+static void forget_process(struct process_end *p)
 {
 	if (p->fd >= 0)
 		close(p->fd);
 	p->fd = -1;
 }
 
-static void watch(struct process_ends *e, uint32_t i, pid_t pid)
+static void watch_process(struct process_ends *e, uint32_t i, pid_t pid)
 {
 	struct process_end *const p = &e->slot[i];
 	struct epoll_event its = { .events = EPOLLIN, .data.u32 = i };
 
-	forget(p);
+	forget_process(p);
 	p->pid = pid;
 	/* Not one that is older than we, and means nothing to us. */
 	if (!process_exists(pid) && process_zombie_status(pid) < 0)
 		return;
 	p->fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (p->fd >= 0 && epoll_ctl(e->all, EPOLL_CTL_ADD, p->fd, &its) != 0)
-		forget(p);
+		forget_process(p);
 }
 
 static void watch_new(struct process_ends *e, pid_t not, pid_t attached)
@@ -93,11 +93,11 @@ static void watch_new(struct process_ends *e, pid_t not, pid_t attached)
 			continue;
 		e->slot[i].serial = slot->serial;
 		if (pid != not && pid != attached)
-			watch(e, i, pid);
+			watch_process(e, i, pid);
 	}
 	/* Its number in the pool may be that of another PID namespace. */
 	if (attached > 0 && e->slot[end].pid != attached)
-		watch(e, end, attached);
+		watch_process(e, end, attached);
 }
 
 void process_ends_poll(struct process_ends *e, pid_t not, pid_t attached,
@@ -114,7 +114,7 @@ void process_ends_poll(struct process_ends *e, pid_t not, pid_t attached,
 				&e->slot[event[i].data.u32];
 			const int status = status_of(p);
 
-			forget(p);
+			forget_process(p);
 			fn(ctx, p->pid, status);
 		}
 	}

@@ -3,7 +3,7 @@
  * whose parents have ended, without their help.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/process/process_watch.h"
-#include "tracer/recorder/base/baton.h"
+#include "tracer/recorder/base/turn.h"
 #include "tracer/recorder/base/proc.h"
 #include "tracer/recorder/process/diagnose.h"
 
@@ -29,10 +29,10 @@ enum {
 
 static bool read_stat(pid_t pid, struct proc_stat *s)
 {
-	baton_lend();
+	turn_lend();
 	const bool is_there = proc_stat(pid, 0, s);
 
-	baton_take();
+	turn_take();
 	return is_there;
 }
 
@@ -135,11 +135,11 @@ static bool maps_pool(pid_t pid, const struct pool_owner *owner)
 
 	if (pid <= 0)
 		return false;
-	baton_lend();
+	turn_lend();
 	for (proc_maps_open(&m, pid); !found && proc_maps_next(&m); )
 		found = m.inode == owner->inode && m.device == owner->device;
 	proc_maps_close(&m);
-	baton_take();
+	turn_take();
 	return found;
 }
 
@@ -170,9 +170,9 @@ static void find_program(pid_t pid, char out[WATCH_NAME_MAX])
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	baton_lend();
+	turn_lend();
 	const ssize_t n = readlink(path, out, WATCH_NAME_MAX - 1);
-	baton_take();
+	turn_take();
 
 	out[n > 0 ? n : 0] = '\0';
 	if (n <= 0 && errno != ENOENT && !read_name(pid, out, WATCH_NAME_MAX))

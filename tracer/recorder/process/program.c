@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/process/program.h"
 #include "tracer/recorder/base/message.h"
-#include "tracer/recorder/process/front.h"
+#include "tracer/recorder/process/launcher.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -284,7 +284,7 @@ int program_take_signals(struct program *p, int start_signal)
 	if (sigprocmask(SIG_BLOCK, &set, &p->mask) != 0)
 		return -1;
 	sigaction(SIGCHLD, &as_usual, &p->child_signal);
-	p->signals = front_split(&set);
+	p->signals = launcher_split(&set);
 	if (p->signals < 0) {
 		message("cannot fork: %s", strerror(errno));
 		return -1;
@@ -330,7 +330,7 @@ int program_fork(struct program *p, char *const argv[],
 		message("cannot make a pipe: %s", strerror(errno));
 		return -1;
 	}
-	p->pid = front_fork(p->signals);
+	p->pid = launcher_fork(p->signals);
 	if (p->pid == 0) {
 		close(go[1]);
 		close(failed[0]);
@@ -345,14 +345,14 @@ int program_fork(struct program *p, char *const argv[],
 		message("cannot fork: %s", strerror(errno));
 		return -1;
 	}
-	front_leave();
+	launcher_leave();
 	return 0;
 }
 
 void program_leave_alone(struct program *p)
 {
 	p->is_not_ours = p->has_ended = true;
-	front_leave();
+	launcher_leave();
 }
 
 /* The child goes on, or ends, when these are closed. */
@@ -392,9 +392,9 @@ void program_cancel(struct program *p)
 
 void program_handle_signals(struct program *p)
 {
-	struct front_news news;
+	struct launcher_news news;
 
-	while (front_read(p->signals, &news)) {
+	while (launcher_read(p->signals, &news)) {
 		if (news.signal == SIGCHLD) {
 			p->status = news.status;
 			p->has_ended = true;
@@ -413,5 +413,5 @@ void program_handle_signals(struct program *p)
 
 int program_exit_like(const struct program *p)
 {
-	return p->has_ended ? front_end_like(p->status) : 0;
+	return p->has_ended ? launcher_end_like(p->status) : 0;
 }

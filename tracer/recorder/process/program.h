@@ -45,7 +45,7 @@ struct program {
 	struct sigaction file_signal, child_signal; /* SIGXFSZ, SIGCHLD */
 	struct rlimit file_size;
 	int nice;
-	int signals;               /* the socket to the front */
+	int signals;               /* the socket to the launcher */
 	int status;                /* of waitpid, once it has ended */
 	bool has_ended;
 	bool wants_finish;         /* the user wants the recording to end */
@@ -55,12 +55,12 @@ struct program {
 	bool is_not_ours;          /* it ran already: no signal is for it */
 };
 
-/* Go on in a child of this process, which stays as the front (front.h). Let no
- * limit of the files' size end us, and take the priority that we may have,
- * before anything else is forked: a program with more threads than processors
- * fills the pool faster than the recorder is let run. Resets *p and keeps what
- * was there for the program. start_signal: 0: none. Prints why and returns
- * negative if it cannot. */
+/* Go on in a child of this process, which stays as the launcher (launcher.h).
+ * Let no limit of the files' size end us, and take the priority that we may
+ * have, before anything else is forked: a program with more threads than
+ * processors fills the pool faster than the recorder is let run. Resets *p and
+ * keeps what was there for the program. start_signal: 0: none. Prints why and
+ * returns negative if it cannot. */
 int program_take_signals(struct program *p, int start_signal);
 /* Fork; the child sets its environment and waits for program_go. Then leave the
  * session of the two. Prints why and returns negative if it cannot. */
@@ -76,10 +76,10 @@ void program_leave_alone(struct program *p);
 int program_go(struct program *p, const char *name, int *status);
 /* End the child instead, if it waits; do nothing if program_go was called. */
 void program_cancel(struct program *p);
-/* Read what the front tells: forward SIGTERM and SIGHUP to the program,
+/* Read what the launcher tells: forward SIGTERM and SIGHUP to the program,
  * or note, once it has ended, that the user wants the recording to end. Also
  * notes the program's end. Does not wait. */
 void program_handle_signals(struct program *p);
-/* Its exit status, or the end by the signal that ended it (front_end_like); 0
- * if it still runs. */
+/* Its exit status, or the end by the signal that ended it (launcher_end_like);
+ * 0 if it still runs. */
 int program_exit_like(const struct program *p);

@@ -44,7 +44,7 @@ bool registry_valid(const struct registry *r)
 }
 
 /* Called between the steps below, in the checked build. */
-static void check(const struct registry *r)
+static void check_valid(const struct registry *r)
 {
 #ifdef WEFT_CHECKED
 	assert(registry_valid(r));
@@ -56,7 +56,7 @@ static void check(const struct registry *r)
 /* ---- threads ---- */
 
 /* Have the kernel note when a new thread runs, and where. */
-static void watch(struct registry *r, uint32_t slot)
+static void watch_thread(struct registry *r, uint32_t slot)
 {
 	const struct pool_thread *t = &r->owner->threads[slot];
 	const uint32_t serial = t->serial;
@@ -84,7 +84,7 @@ bool registry_watch_new(struct registry *r)
 		return false;
 	r->has_new = false;
 	for (uint32_t i = 0; i < r->used_n; i++)
-		watch(r, r->used[i]);
+		watch_thread(r, r->used[i]);
 	return true;
 }
 
@@ -137,7 +137,7 @@ uint32_t registry_find_dead(struct registry *r, bool all)
 		r->is_dead[k] = true;
 		r->dead_n++;
 	}
-	check(r);
+	check_valid(r);
 	return r->dead_n;
 }
 
@@ -182,7 +182,7 @@ void registry_free_dead(struct registry *r)
 	}
 	r->used_n = kept;
 	r->dead_n = 0;
-	check(r);
+	check_valid(r);
 }
 
 void registry_sum_lost(const struct registry *r, uint64_t lost[LOST_REASONS])
@@ -307,7 +307,7 @@ uint32_t registry_update_processes(struct registry *r, uint64_t now_ms)
 	for (uint32_t i = 0; i < end; i++)
 		if (r->has_ended[i])
 			free_process(r, i);
-	check(r);
+	check_valid(r);
 	return r->live_processes;
 }
 

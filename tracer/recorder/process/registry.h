@@ -47,7 +47,7 @@ uint32_t registry_find_dead(struct registry *r, bool all);
 void registry_free_dead(struct registry *r);
 
 /* Begin to watch new threads on the CPUs. Returns whether there may have been
- * any. May lend the baton. */
+ * any. May lend the turn. */
 bool registry_watch_new(struct registry *r);
 /* Read what the kernel has noted of them. Call it every 20 ms or so. */
 void registry_read_rings(struct registry *r);

@@ -101,7 +101,7 @@ static int open_file(struct archive_file *f)
 /* ---- what chunks name ---- */
 
 /* List the file, and open it while descriptors are left for that. */
-static void add(struct archive *a, const struct archive_file *f)
+static void add_file(struct archive *a, const struct archive_file *f)
 {
 	struct archive_file *kept;
 
@@ -138,7 +138,7 @@ static void note_module(struct archive *a, const struct chunk_header *h,
 	if (f.id_size == 0)
 		hash = name_set_mix(name_set_mix(hash, item[8]), item[3]);
 	if (name_set_add(&a->seen, hash))
-		add(a, &f);
+		add_file(a, &f);
 }
 
 static void note_lua(struct archive *a, const struct chunk_header *h,
@@ -150,7 +150,7 @@ static void note_lua(struct archive *a, const struct chunk_header *h,
 	    !name_set_add(&a->seen, name_set_mix(2, l->source)))
 		return;
 	strcpy(f.path, l->file + 1);
-	add(a, &f);
+	add_file(a, &f);
 }
 
 void archive_note(struct archive *a, const struct chunk_items *items)
@@ -272,8 +272,8 @@ int64_t archive_copy_file(int folder, const char *path, int from,
 /* ---- packing ---- */
 
 /* A line of "contents". */
-static void list(struct archive *a, const struct archive_file *f,
-		 const char *to, const char *why)
+static void list_file(struct archive *a, const struct archive_file *f,
+		      const char *to, const char *why)
 {
 	char name[CHUNK_STRING_MAX + 1];
 
@@ -290,14 +290,14 @@ static void id_text(const struct archive_file *f, char out[ID_TEXT])
 }
 
 /* Copy, count and list. */
-static bool put(struct archive *a, const struct archive_file *f, int fd,
-		const char *to)
+static bool copy_in(struct archive *a, const struct archive_file *f, int fd,
+		    const char *to)
 {
 	const char *why = NULL;
 	const int64_t bytes = archive_copy_file(a->folder, to, fd,
 						a->limit - a->bytes, &why);
 
-	list(a, f, to, bytes < 0 ? why : NULL);
+	list_file(a, f, to, bytes < 0 ? why : NULL);
 	if (bytes < 0)
 		return false;
 	a->bytes += (uint64_t)bytes;
@@ -333,25 +333,25 @@ static void put_debug(struct archive *a, const struct archive_file *f,
 
 		if (fd < 0)
 			continue;
-		put(a, f, fd, to);
+		copy_in(a, f, fd, to);
 		close(fd);
 		return;
 	}
 }
 
 /* By build-id, as debuggers look for it. Without one, under its whole path. */
-static bool put_module(struct archive *a, const struct archive_file *f, int fd)
+static bool copy_module(struct archive *a, const struct archive_file *f, int fd)
 {
 	char to[CHUNK_STRING_MAX + 64], id[ID_TEXT];
 	struct elf_build build;
 
 	if (f->id_size < 2) {
 		snprintf(to, sizeof(to), "files%s", f->path);
-		return put(a, f, fd, to);
+		return copy_in(a, f, fd, to);
 	}
 	id_text(f, id);
 	snprintf(to, sizeof(to), ".build-id/%.2s/%s", id, id + 2);
-	if (!put(a, f, fd, to))
+	if (!copy_in(a, f, fd, to))
 		return false;
 	if (elf_build_read(fd, &build) == 0)
 		put_debug(a, f, build.link);
@@ -359,7 +359,7 @@ static bool put_module(struct archive *a, const struct archive_file *f, int fd)
 }
 
 /* Under its whole path, whatever the program's working folder was. */
-static bool put_lua(struct archive *a, const struct archive_file *f, int fd)
+static bool copy_lua(struct archive *a, const struct archive_file *f, int fd)
 {
 	char link[32], path[PATH_MAX], to[PATH_MAX + 8];
 	ssize_t n;
@@ -368,7 +368,7 @@ static bool put_lua(struct archive *a, const struct archive_file *f, int fd)
 	n = readlink(link, path, sizeof(path) - 1);
 	path[n < 0 ? 0 : n] = '\0';
 	snprintf(to, sizeof(to), "lua%s", path);
-	return put(a, f, fd, to);
+	return copy_in(a, f, fd, to);
 }
 
 void archive_pack(struct archive *a)
@@ -379,9 +379,9 @@ void archive_pack(struct archive *a)
 		if (f->fd < 0 && (!f->why || f->is_lua))
 			f->fd = open_file(f);
 		if (f->fd < 0) {
-			list(a, f, "", f->why);
+			list_file(a, f, "", f->why);
 			a->missing++;
-		} else if (!(f->is_lua ? put_lua : put_module)(a, f, f->fd)) {
+		} else if (!(f->is_lua ? copy_lua : copy_module)(a, f, f->fd)) {
 			f->why = "it could not be copied";
 			a->missing++;
 		}

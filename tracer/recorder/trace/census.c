@@ -13,7 +13,7 @@ static int by_number(const void *x, const void *y)
 }
 
 /* Leave each number once. */
-static void sort(struct census_list *l)
+static void sort_ids(struct census_list *l)
 {
 	size_t n = 0;
 
@@ -28,7 +28,7 @@ static void sort(struct census_list *l)
 /* False: no memory. */
 static bool make_room(struct census_list *l)
 {
-	sort(l);
+	sort_ids(l);
 	/* Half of the room must be free then, or it is sorted too often. */
 	if (l->room > 0 && l->count <= l->room / 2)
 		return true;
@@ -42,7 +42,7 @@ static bool make_room(struct census_list *l)
 	return true;
 }
 
-static void add(struct census_list *l, uint64_t id)
+static void add_id(struct census_list *l, uint64_t id)
 {
 	if ((l->count > 0 && l->id[l->count - 1] == id) ||
 	    (l->count == l->room && !make_room(l)))
@@ -52,8 +52,8 @@ static void add(struct census_list *l, uint64_t id)
 
 void census_add(struct census *c, uint32_t process, uint32_t thread)
 {
-	add(&c->list[CENSUS_PROCESSES], process);
-	add(&c->list[CENSUS_THREADS], thread);
+	add_id(&c->list[CENSUS_PROCESSES], process);
+	add_id(&c->list[CENSUS_THREADS], thread);
 }
 
 void census_forget(struct census *c)
@@ -71,13 +71,13 @@ void census_note(struct census *c, const struct chunk_items *items)
 		const uint64_t *const at = items->item[i].at;
 
 		if (item_type(*at) == ITEM_VM && items->item[i].words > 1)
-			add(&c->list[CENSUS_VMS],
-			    (uint64_t)h->process << 32 | (uint32_t)at[1]);
+			add_id(&c->list[CENSUS_VMS],
+			       (uint64_t)h->process << 32 | (uint32_t)at[1]);
 	}
 }
 
 void census_finish(struct census *c)
 {
 	for (int i = 0; i < CENSUS_KINDS; i++)
-		sort(&c->list[i]);
+		sort_ids(&c->list[i]);
 }

@@ -223,7 +223,7 @@ static void become_daemon(void)
 
 /* With --daemonize, the command returns once the daemon listens. NULL, or why
  * there is none. */
-static const char *start(void)
+static const char *start_daemon(void)
 {
 	int status = 0;
 	const pid_t pid = fork();
@@ -252,7 +252,7 @@ const char *daemon_ensure(void)
 	const char *why = NULL;
 
 	if (lttng_session_daemon_alive() != 1) {
-		why = start();
+		why = start_daemon();
 		if (!why)
 			write_daemon(fd, daemon_pid());
 	}

@@ -55,7 +55,7 @@ static struct reply {
 } reply;
 
 /* Does not wait: the few of a recording fit into the socket. */
-static void tell(int socket, int status)
+static void tell_recorder(int socket, int status)
 {
 	reply.status = status;
 	send(socket, &reply, sizeof(reply), MSG_NOSIGNAL);
@@ -189,20 +189,20 @@ static int track(const struct session_plan *plan)
 
 /* The metadata channel is made by hand only to have it flushed more often. From
  * 2.16 on, LTTng makes it itself and refuses the name. */
-static int fill(const struct session_plan *plan, struct lttng_handle *handle,
-		int socket)
+static int fill_session(const struct session_plan *plan,
+			struct lttng_handle *handle, int socket)
 {
 	int code = add_channel(handle, "metadata", 4096, 2, METADATA_FLUSH_US,
 			       0);
 
 	if (code < 0 && code != -LTTNG_ERR_INVALID_CHANNEL_NAME)
 		return failed("cannot make the metadata channel", code);
-	tell(socket, GOES_ON);
+	tell_recorder(socket, GOES_ON);
 	code = add_channel(handle, "weft", plan->ring_bytes, plan->rings,
 			   DATA_FLUSH_US, BLOCK_US);
 	if (code < 0)
 		return failed("cannot make the data channel", code);
-	tell(socket, GOES_ON);
+	tell_recorder(socket, GOES_ON);
 	if (track(plan) != 0)
 		return failed("cannot restrict the session to weft", 0);
 	code = add_event(handle);
@@ -229,7 +229,7 @@ static void ask_for_ctf_1_8(struct lttng_session_descriptor *d)
 
 /* Of LTTng's URLs, the one that has both ports. */
 static struct lttng_session_descriptor *
-describe(const struct session_plan *plan)
+describe_output(const struct session_plan *plan)
 {
 	char url[320];
 
@@ -245,7 +245,7 @@ static int open_session(const struct session_plan *plan, int socket)
 {
 	struct lttng_domain domain = { .type = LTTNG_DOMAIN_UST,
 				       .buf_type = LTTNG_BUFFER_PER_UID };
-	struct lttng_session_descriptor *const d = describe(plan);
+	struct lttng_session_descriptor *const d = describe_output(plan);
 
 	if (!d)
 		return failed("cannot describe the session", 0);
@@ -255,10 +255,10 @@ static int open_session(const struct session_plan *plan, int socket)
 	lttng_session_descriptor_destroy(d);
 	if (code != LTTNG_OK)
 		return failed("cannot make the session", -(int)code);
-	tell(socket, GOES_ON);
+	tell_recorder(socket, GOES_ON);
 	struct lttng_handle *const handle = lttng_create_handle(plan->name,
 								&domain);
-	const int result = handle ? fill(plan, handle, socket) :
+	const int result = handle ? fill_session(plan, handle, socket) :
 			   failed("cannot make a handle", 0);
 
 	lttng_destroy_handle(handle);
@@ -399,11 +399,11 @@ static void find_daemons(void)
 static void child_open(const struct session_plan *plan, int socket)
 {
 	find_daemons();
-	tell(socket, GOES_ON);
+	tell_recorder(socket, GOES_ON);
 	signal(SIGALRM, on_hang);
 	alarm(DAEMON_S);
 	if (lttng_session_daemon_alive() != 1)
-		tell(socket, STARTS_DAEMON);
+		tell_recorder(socket, STARTS_DAEMON);
 	const char *const why = daemon_ensure();
 
 	alarm(OPEN_S);
@@ -411,7 +411,7 @@ static void child_open(const struct session_plan *plan, int socket)
 
 	alarm(0);
 	find_daemons();
-	tell(socket, status);
+	tell_recorder(socket, status);
 }
 
 /* A slow disk is waited for as long as the recorder waits. The daemon takes
@@ -421,11 +421,11 @@ static void child_close(const struct session_plan *plan, int socket)
 	const bool is_written = stop_session(plan, socket);
 
 	if (is_written)
-		tell(socket, 0);
+		tell_recorder(socket, 0);
 	const int status = destroy_session(plan);
 
 	if (!is_written)
-		tell(socket, status);
+		tell_recorder(socket, status);
 }
 
 __attribute__((noreturn))
@@ -591,7 +591,7 @@ int session_process_poll_open(struct session_process *s)
 	return -1;
 }
 
-static void forget(int *fd)
+static void forget_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -600,9 +600,9 @@ static void forget(int *fd)
 
 void session_process_look_away(struct session_process *s)
 {
-	forget(&s->daemon);
-	forget(&s->consumer);
-	forget(&s->relay);
+	forget_fd(&s->daemon);
+	forget_fd(&s->consumer);
+	forget_fd(&s->relay);
 }
 
 /* Receive a reply, waiting as long as the folder grows. A daemon that is

@@ -67,7 +67,7 @@ void relay_url(const struct relay *r, char *out, unsigned long room)
 		 r->data);
 }
 
-static void set(int fd, int level, int name, int value)
+static void set_option(int fd, int level, int name, int value)
 {
 	setsockopt(fd, level, name, &value, sizeof(value));
 }
@@ -87,10 +87,10 @@ static int reach(const struct addrinfo *a)
 	     errno == EINPROGRESS) && poll(&p, 1, CONNECT_MS) == 1 &&
 	    getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &size) == 0 &&
 	    why == 0) {
-		set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-		set(fd, IPPROTO_TCP, TCP_KEEPIDLE, IDLE_S);
-		set(fd, IPPROTO_TCP, TCP_KEEPINTVL, AGAIN_S);
-		set(fd, IPPROTO_TCP, TCP_KEEPCNT, TIMES);
+		set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+		set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, IDLE_S);
+		set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, AGAIN_S);
+		set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, TIMES);
 		return fd;
 	}
 	close(fd);

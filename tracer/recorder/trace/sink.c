@@ -166,7 +166,7 @@ void sink_send(struct sink *s, const uint64_t *chunk, uint32_t words)
 		flight_ring_keep(s->flight, (const void *)chunk, n);
 		return;
 	}
-	arrival_note(&s->arrival, (const void *)chunk);
+	delivery_note(&s->delivery, (const void *)chunk);
 	if (!s->lttng) {
 		spill(s, packed, n);
 		return;

@@ -6,7 +6,7 @@
 
 #include "tracer/recorder/base/chunk_queue.h"
 #include "tracer/recorder/trace/archive.h"
-#include "tracer/recorder/trace/arrival.h"
+#include "tracer/recorder/trace/delivery.h"
 #include "tracer/recorder/trace/census.h"
 #include "tracer/recorder/trace/flight_ring.h"
 #include "tracer/recorder/trace/packer.h"
@@ -27,7 +27,7 @@ struct sink {
 	bool spilled;              /* chunks lie in the spill file */
 	uint64_t chunks;           /* sent, wherever they went */
 	bool told;                 /* that the spill file cannot be written */
-	struct arrival arrival;    /* of them all, wherever they went, */
+	struct delivery delivery;    /* of them all, wherever they went, */
 	struct census census;      /* and whose they were */
 	struct archive *archive;   /* is shown each chunk; NULL: none */
 };

@@ -91,7 +91,7 @@ int trace_folder_put(const struct trace_folder *f, const char *name,
 }
 
 /* In depth: a folder comes again, as FTS_DP, after what is in it. */
-static FTS *walk(const char *path)
+static FTS *walk_tree(const char *path)
 {
 	char *const roots[] = { (char *)(uintptr_t)path, NULL };
 
@@ -100,7 +100,7 @@ static FTS *walk(const char *path)
 
 void trace_folder_remove(const struct trace_folder *f)
 {
-	FTS *const tree = walk(f->absolute);
+	FTS *const tree = walk_tree(f->absolute);
 
 	for (FTSENT *e; tree && (e = fts_read(tree)); )
 		if (e->fts_info != FTS_D)
@@ -113,7 +113,7 @@ void trace_folder_each(const char *path,
 		       void (*call)(void *ctx, const char *path, uint64_t size),
 		       void *ctx)
 {
-	FTS *const tree = walk(path);
+	FTS *const tree = walk_tree(path);
 
 	for (FTSENT *e; tree && (e = fts_read(tree)); )
 		if (e->fts_info == FTS_F)

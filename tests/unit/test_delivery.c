@@ -1,7 +1,7 @@
-/* test_arrival.c - what was sent is compared with what lies in the files.
+/* test_delivery.c - what was sent is compared with what lies in the files.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
-#include "tracer/recorder/trace/arrival.h"
+#include "tracer/recorder/trace/delivery.h"
 #include "tracer/recorder/trace/packer.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct arrival arrival;
+static struct delivery delivery;
 static char folder[64];
 
 static struct chunk_header chunk(uint32_t thread, uint64_t number,
@@ -29,7 +29,7 @@ static void note(uint32_t thread, uint64_t number, uint32_t records)
 {
 	const struct chunk_header h = chunk(thread, number, records);
 
-	arrival_note(&arrival, &h);
+	delivery_note(&delivery, &h);
 }
 
 /* Behind `before` other bytes, without the last `cut` ones. */
@@ -58,7 +58,7 @@ static void begin(void)
 {
 	char path[80];
 
-	memset(&arrival, 0, sizeof(arrival));
+	memset(&delivery, 0, sizeof(delivery));
 	snprintf(folder, sizeof(folder), "/tmp/weft-test-XXXXXX");
 	CHECK(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/ctf", folder);
@@ -69,15 +69,15 @@ static void end(uint64_t chunks, uint64_t records)
 {
 	struct trace_folder f;
 
-	arrival_check(&arrival, folder);
-	CHECK_EQ(arrival.lost_chunks, chunks);
-	CHECK_EQ(arrival.lost_records, records);
+	delivery_check(&delivery, folder);
+	CHECK_EQ(delivery.lost_chunks, chunks);
+	CHECK_EQ(delivery.lost_records, records);
 	snprintf(f.absolute, sizeof(f.absolute), "%s", folder);
 	trace_folder_remove(&f);
-	free(arrival.sent);
+	free(delivery.sent);
 }
 
-void test_arrival_finds_chunks_at_any_byte_and_in_all_files(void)
+void test_delivery_finds_chunks_at_any_byte_and_in_all_files(void)
 {
 	begin();
 	for (uint32_t i = 0; i < 200; i++) {
@@ -88,7 +88,7 @@ void test_arrival_finds_chunks_at_any_byte_and_in_all_files(void)
 	end(0, 0);
 }
 
-void test_arrival_counts_what_is_missing_cut_or_of_others(void)
+void test_delivery_counts_what_is_missing_cut_or_of_others(void)
 {
 	struct chunk_header other = chunk(1, 2, 40);
 
@@ -104,7 +104,7 @@ void test_arrival_counts_what_is_missing_cut_or_of_others(void)
 }
 
 /* Behind a packet lies the beginning of an older chunk. */
-void test_arrival_is_not_misled_by_stale_headers(void)
+void test_delivery_is_not_misled_by_stale_headers(void)
 {
 	const struct chunk_header stale = chunk(1, 7, 8000);
 
@@ -118,7 +118,7 @@ void test_arrival_is_not_misled_by_stale_headers(void)
 	end(1, 8000);
 }
 
-void test_arrival_counts_partial_chunks_once(void)
+void test_delivery_counts_partial_chunks_once(void)
 {
 	begin();
 	note(1, 0, 10);
@@ -130,7 +130,7 @@ void test_arrival_counts_partial_chunks_once(void)
 	end(1, 20);
 }
 
-void test_arrival_without_a_folder_all_is_lost(void)
+void test_delivery_without_a_folder_all_is_lost(void)
 {
 	begin();
 	note(1, 0, 10);

@@ -1,8 +1,8 @@
-/* test_baton.c - the thread that the baton is lent to works while it is lent,
+/* test_turn.c - the thread that the turn is lent to works while it is lent,
  * and at no other time.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
-#include "tracer/recorder/base/baton.h"
+#include "tracer/recorder/base/turn.h"
 #include "tracer/recorder/process/process_watch.h"
 
 #include <stdatomic.h>
@@ -10,7 +10,7 @@
 
 enum { ROUNDS = 20000 };
 
-static long shared;                /* touched only with the baton */
+static long shared;                /* touched only with the turn */
 static atomic_long calls;
 
 /* There is often more to do. */
@@ -20,37 +20,37 @@ static bool work(void *ctx)
 	return atomic_fetch_add(&calls, 1) % 4 != 0;
 }
 
-void test_baton_is_one_thread_s_at_a_time(void)
+void test_turn_is_one_thread_s_at_a_time(void)
 {
 	long own = 0;
 
-	baton_lend();
-	baton_take();
-	baton_start(work, &shared);
+	turn_lend();
+	turn_take();
+	turn_start(work, &shared);
 	for (int i = 0; i < ROUNDS || atomic_load(&calls) < 3; i++) {
 		shared++;
 		own++;
-		baton_lend();
-		baton_take();
+		turn_lend();
+		turn_take();
 	}
 	const long before = atomic_load(&calls);
 
 	for (int i = 0; i < ROUNDS; i++)
 		shared++;
 	CHECK_EQ(atomic_load(&calls), before);
-	baton_end();
+	turn_end();
 	/* The first round of work may come at the end. */
 	CHECK_EQ(shared, own + ROUNDS + atomic_load(&calls));
-	baton_lend();
-	baton_take();
+	turn_lend();
+	turn_take();
 }
 
 /* Who looks into /proc lends it. */
-void test_baton_is_lent_while_proc_is_read(void)
+void test_turn_is_lent_while_proc_is_read(void)
 {
 	atomic_store(&calls, 0);
-	baton_start(work, &shared);
+	turn_start(work, &shared);
 	while (atomic_load(&calls) < 3)
 		CHECK(process_exists(getpid()));
-	baton_end();
+	turn_end();
 }

@@ -1,4 +1,4 @@
-/* spot.h - where a thread of another process sits: in which system call, and
+/* sleeper.h - where a thread of another process sits: in which system call, and
  * whether it may be stopped there. It stops none.
  * SPDX-License-Identifier: MIT */
 #pragma once
@@ -7,16 +7,16 @@
 
 /* Where in the process the lock of its loader, and what ends a signal handler,
  * are found. */
-struct spot_libc {
+struct sleeper_libc {
 	uint64_t globals, globals_end; /* the loader's _rtld_global */
 	uint64_t restorer;
 };
 
 /* Read these. False: this is not glibc, or not one that is known. */
-bool spot_find_libc(const struct remote *r, struct spot_libc *libc);
+bool sleeper_find_libc(const struct remote *r, struct sleeper_libc *libc);
 
 /* A thread's call that has not come back. */
-struct spot {
+struct sleeper {
 	long number;
 	uint64_t a[6], sp, pc;
 	/* Begun again, it waits for the whole of its time once more. */
@@ -25,11 +25,11 @@ struct spot {
 
 /* False: the thread is in no system call that can be begun again, or may hold
  * malloc's lock. */
-bool spot_read(const struct remote *r, pid_t tid, const struct spot_libc *libc,
-	       struct spot *c);
+bool sleeper_read(const struct remote *r, pid_t tid,
+		  const struct sleeper_libc *libc, struct sleeper *c);
 /* The thread that holds a mutex of the loader: this one, or for 0 any. 0: none
  * does; -1: it cannot be read. */
-pid_t spot_loader_holder(const struct remote *r, const struct spot_libc *l,
-			 pid_t tid);
+pid_t sleeper_loader_holder(const struct remote *r,
+			    const struct sleeper_libc *l, pid_t tid);
 /* Is that where one of them may be? */
-bool spot_is_loaders(const struct spot_libc *l, uint64_t at);
+bool sleeper_is_loaders(const struct sleeper_libc *l, uint64_t at);

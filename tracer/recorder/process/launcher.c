@@ -1,7 +1,7 @@
-/* front.c - two processes and a socket. The front knows its two children, and
- * nothing of recording.
+/* launcher.c - two processes and a socket. The launcher knows its two children,
+ * and nothing of recording.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/process/front.h"
+#include "tracer/recorder/process/launcher.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- the front ---- */
+/* ---- the launcher ---- */
 
-int front_end_like(int status)
+int launcher_end_like(int status)
 {
 	sigset_t one;
 
@@ -33,9 +33,9 @@ int front_end_like(int status)
 	return 128 + s;
 }
 
-static void tell(int socket, int signal_number, int status)
+static void tell_recorder(int socket, int signal_number, int status)
 {
-	const struct front_news news = { signal_number, status };
+	const struct launcher_news news = { signal_number, status };
 
 	send(socket, &news, sizeof(news), MSG_NOSIGNAL);
 }
@@ -51,10 +51,10 @@ static void look_at_children(int socket, pid_t recorder, pid_t *program)
 		*program = 0;
 	if (*program > 0 && waitpid(*program, &status, WNOHANG) == *program) {
 		*program = 0;
-		tell(socket, SIGCHLD, status);
+		tell_recorder(socket, SIGCHLD, status);
 	}
 	if (waitpid(recorder, &status, WNOHANG) == recorder)
-		_exit(front_end_like(status));
+		_exit(launcher_end_like(status));
 }
 
 __attribute__((noreturn))
@@ -66,16 +66,16 @@ static void attend(int socket, pid_t recorder, const sigset_t *set)
 		const int s = sigwaitinfo(set, NULL);
 
 		if (s > 0 && s != SIGCHLD)
-			tell(socket, s, 0);
+			tell_recorder(socket, s, 0);
 		look_at_children(socket, recorder, &program);
 	}
 }
 
 /* ---- the recorder's side ---- */
 
-int front_split(const sigset_t *set)
+int launcher_split(const sigset_t *set)
 {
-	const pid_t front = getpid();
+	const pid_t launcher = getpid();
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
@@ -92,19 +92,20 @@ int front_split(const sigset_t *set)
 		return -1;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != front)
+	if (getppid() != launcher)
 		_exit(1);
 	return pair[1];
 }
 
-pid_t front_fork(int socket)
+pid_t launcher_fork(int socket)
 {
 	const pid_t pid = (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD,
 					 NULL, NULL, NULL, NULL);
 
 	if (pid == 0)
 		close(socket);
-	/* If the child has been killed already, the front did not know it. */
+	/* If the child has been killed already, the launcher did not know
+	 * it. */
 	if (pid > 0 && (send(socket, &pid, sizeof(pid), MSG_NOSIGNAL) < 0 ||
 			kill(getppid(), SIGCHLD) != 0))
 		return -1;
@@ -112,7 +113,7 @@ pid_t front_fork(int socket)
 }
 
 /* The session's own priority counts beside other sessions. */
-void front_leave(void)
+void launcher_leave(void)
 {
 	setsid();
 	const int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
@@ -123,7 +124,7 @@ void front_leave(void)
 	close(fd);
 }
 
-bool front_read(int socket, struct front_news *news)
+bool launcher_read(int socket, struct launcher_news *news)
 {
 	return recv(socket, news, sizeof(*news), MSG_DONTWAIT) ==
 	       (ssize_t)sizeof(*news);

@@ -1,6 +1,6 @@
-/* spot.c - what the kernel says of a thread's call, and the loader's locks.
+/* sleeper.c - what the kernel says of a thread's call, and the loader's locks.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/attach/spot.h"
+#include "tracer/recorder/attach/sleeper.h"
 #include "tracer/recorder/base/proc.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 /* Of a stack, for a handler's frame: at a time, and at all. */
 enum { LOOK_BYTES = 64 << 10, LOOK_MOST = 16 << 20 };
 
-bool spot_find_libc(const struct remote *r, struct spot_libc *libc)
+bool sleeper_find_libc(const struct remote *r, struct sleeper_libc *libc)
 {
 	/* mov $SYS_rt_sigreturn, %rax; syscall */
 	static const uint8_t restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0,
@@ -42,7 +42,7 @@ bool spot_find_libc(const struct remote *r, struct spot_libc *libc)
 	return at != NULL;
 }
 
-static bool read_call(pid_t pid, pid_t tid, struct spot *c)
+static bool read_call(pid_t pid, pid_t tid, struct sleeper *c)
 {
 	char line[256];
 
@@ -66,7 +66,7 @@ static bool is_wakeable(pid_t pid, pid_t tid)
  * or read a part would return that part. libc's malloc makes none of them, but
  * for the wait for a lock: with that value, a mutex. With a limit, libweft.so
  * makes it, whose caller may hold any lock. */
-static bool can_begin_again(const struct spot *c)
+static bool can_begin_again(const struct sleeper *c)
 {
 	const int wait = (int)c->a[1] & FUTEX_CMD_MASK;
 
@@ -90,7 +90,7 @@ static bool can_begin_again(const struct spot *c)
 }
 
 /* Would it then wait for the whole of its time once more? */
-static bool waits_anew(const struct spot *c)
+static bool waits_anew(const struct sleeper *c)
 {
 	switch (c->number) {
 	case SYS_epoll_wait: case SYS_epoll_pwait:
@@ -133,8 +133,8 @@ static bool may_be_in_handler(const struct remote *r, uint64_t sp,
 	return may;
 }
 
-bool spot_read(const struct remote *r, pid_t tid, const struct spot_libc *libc,
-	       struct spot *c)
+bool sleeper_read(const struct remote *r, pid_t tid,
+		  const struct sleeper_libc *libc, struct sleeper *c)
 {
 	if (tid <= 0 || !read_call(r->pid, tid, c) || !can_begin_again(c) ||
 	    !is_wakeable(r->pid, tid) ||
@@ -145,8 +145,8 @@ bool spot_read(const struct remote *r, pid_t tid, const struct spot_libc *libc,
 }
 
 /* They are recursive mutexes, and no other words of its variables look so. */
-pid_t spot_loader_holder(const struct remote *r, const struct spot_libc *l,
-			 pid_t tid)
+pid_t sleeper_loader_holder(const struct remote *r,
+			    const struct sleeper_libc *l, pid_t tid)
 {
 	static int32_t words[(1 << 16) / 4];
 	const size_t n = (size_t)(l->globals_end - l->globals);
@@ -165,14 +165,14 @@ pid_t spot_loader_holder(const struct remote *r, const struct spot_libc *l,
 	return 0;
 }
 
-bool spot_is_loaders(const struct spot_libc *l, uint64_t at)
+bool sleeper_is_loaders(const struct sleeper_libc *l, uint64_t at)
 {
 	return at - l->globals < l->globals_end - l->globals;
 }
 
 #else
 
-bool spot_find_libc(const struct remote *r, struct spot_libc *libc)
+bool sleeper_find_libc(const struct remote *r, struct sleeper_libc *libc)
 {
 	(void)r;
 	(void)libc;

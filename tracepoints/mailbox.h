@@ -1,4 +1,4 @@
-/* attach.h - how a recorder asks a program that runs already to join a
+/* mailbox.h - how a recorder asks a program that runs already to join a
  * recording: it writes into a mailbox of libweft.so in that process, through
  * /proc/PID/mem. The next hook that runs finds it.
  * SPDX-License-Identifier: MIT */

@@ -1,8 +1,8 @@
-/* arrival.c - looks for packed chunks in CTF and spill files by their magic. It
- * knows neither format. One is whole if the file has all its bytes; these are
- * looked at only where another may begin among them.
+/* delivery.c - looks for packed chunks in CTF and spill files by their magic.
+ * It knows neither format. One is whole if the file has all its bytes; these
+ * are looked at only where another may begin among them.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/trace/arrival.h"
+#include "tracer/recorder/trace/delivery.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
 #include <fcntl.h>
@@ -14,14 +14,14 @@
 
 enum { MAGIC_BYTES = sizeof(PACKED_MAGIC) - 1 };
 
-struct arrival_sent {
+struct delivery_sent {
 	uint32_t thread, level;
 	uint64_t number;
 	uint32_t records;          /* in the longest that was sent */
 	uint32_t here;             /* in the longest that was found, plus 1 */
 };
 
-void arrival_note(struct arrival *a, const struct chunk_header *h)
+void delivery_note(struct delivery *a, const struct chunk_header *h)
 {
 	if (a->count == a->room) {
 		const size_t room = a->room == 0 ? 1024 : 2 * a->room;
@@ -34,14 +34,14 @@ void arrival_note(struct arrival *a, const struct chunk_header *h)
 		a->room = room;
 	}
 	a->recording = h->recording;
-	a->sent[a->count++] = (struct arrival_sent){ h->thread, h->level,
+	a->sent[a->count++] = (struct delivery_sent){ h->thread, h->level,
 		h->number, h->records, 0 };
 }
 
 /* By identity. For qsort and bsearch. */
 static int by_identity(const void *x, const void *y)
 {
-	const struct arrival_sent *const a = x, *const b = y;
+	const struct delivery_sent *const a = x, *const b = y;
 
 	if (a->thread != b->thread)
 		return a->thread < b->thread ? -1 : 1;
@@ -51,15 +51,15 @@ static int by_identity(const void *x, const void *y)
 }
 
 /* Sort, and leave one entry of those with the same identity. */
-static void merge(struct arrival *a)
+static void merge(struct delivery *a)
 {
 	size_t n = 0;
 
 	if (a->count > 0)
 		qsort(a->sent, a->count, sizeof(*a->sent), by_identity);
 	for (size_t i = 0; i < a->count; i++) {
-		struct arrival_sent *const s = &a->sent[i];
-		struct arrival_sent *const last = n > 0 ? &a->sent[n - 1] :
+		struct delivery_sent *const s = &a->sent[i];
+		struct delivery_sent *const last = n > 0 ? &a->sent[n - 1] :
 						  NULL;
 
 		s->here = 0;
@@ -72,11 +72,11 @@ static void merge(struct arrival *a)
 }
 
 /* The placeholder of the spill file is no chunk that was sent. */
-static void see(const struct arrival *a, const struct packed_head *h)
+static void see(const struct delivery *a, const struct packed_head *h)
 {
-	const struct arrival_sent key = { h->thread, h->level, h->number, 0,
+	const struct delivery_sent key = { h->thread, h->level, h->number, 0,
 					  0 };
-	struct arrival_sent *s;
+	struct delivery_sent *s;
 
 	if ((h->flags & CHUNK_META) && (h->flags & CHUNK_PARTIAL))
 		return;
@@ -122,7 +122,7 @@ static bool is_stale(int fd, uint64_t at, const struct packed_head *h)
 
 static void look_into(void *ctx, const char *path, uint64_t size)
 {
-	const struct arrival *const a = ctx;
+	const struct delivery *const a = ctx;
 	const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	char head[PACKED_HEAD];
 	struct packed_head h;
@@ -143,7 +143,7 @@ static void look_into(void *ctx, const char *path, uint64_t size)
 		close(fd);
 }
 
-void arrival_check(struct arrival *a, const char *folder)
+void delivery_check(struct delivery *a, const char *folder)
 {
 	char path[PATH_MAX];
 
@@ -155,7 +155,7 @@ void arrival_check(struct arrival *a, const char *folder)
 	a->lost_chunks = a->past_chunks;
 	a->lost_records = a->past_records;
 	for (size_t i = 0; i < a->count; i++) {
-		const struct arrival_sent *const s = &a->sent[i];
+		const struct delivery_sent *const s = &a->sent[i];
 
 		a->lost_chunks += s->here <= s->records;
 		a->lost_records += s->here == 0 ? s->records :
@@ -164,7 +164,7 @@ void arrival_check(struct arrival *a, const char *folder)
 	}
 }
 
-void arrival_forget(struct arrival *a)
+void delivery_forget(struct delivery *a)
 {
 	a->past_chunks = a->lost_chunks;
 	a->past_records = a->lost_records;

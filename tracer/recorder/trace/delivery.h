@@ -1,4 +1,4 @@
-/* arrival.h - which of the chunks that were sent lie in the trace's files. All
+/* delivery.h - which of the chunks that were sent lie in the trace's files. All
  * other signs were seen to be wrong: LTTng reports no loss when the disk is
  * full, when its daemon writes to another folder of the same name, and when the
  * folder was removed.
@@ -9,8 +9,8 @@
 
 /* One entry a chunk. Of PARTIAL copies the longest counts. All zero is a
  * valid start. */
-struct arrival {
-	struct arrival_sent *sent;
+struct delivery {
+	struct delivery_sent *sent;
 	size_t count, room;
 	uint64_t recording;        /* files may contain chunks of others */
 	bool is_blind;             /* no memory: what was lost is not known */
@@ -20,10 +20,10 @@ struct arrival {
 };
 
 /* Note a chunk that is sent, wherever it goes. */
-void arrival_note(struct arrival *a, const struct chunk_header *h);
+void delivery_note(struct delivery *a, const struct chunk_header *h);
 /* Look for all of them in the trace whose folder this is. Takes a page of disk
  * or cache for each chunk. May be called again when more was written. */
-void arrival_check(struct arrival *a, const char *folder);
+void delivery_check(struct delivery *a, const char *folder);
 /* Forget the chunks that were checked, but not what was lost of them: their
  * files are where no later check looks. */
-void arrival_forget(struct arrival *a);
+void delivery_forget(struct delivery *a);
