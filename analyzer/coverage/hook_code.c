@@ -8,14 +8,14 @@
 
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
+#include "analyzer/sym/sym_plt.h"
 
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* STUBS: so many addresses of a kind are noted. STUB_BYTES: a usual PLT entry.
- * FUNCTION_MAX: bytes scanned. */
-enum { STUBS = 16, STUB_BYTES = 16, FUNCTION_MAX = 1 << 26 };
+/* STUBS: so many addresses of a kind are noted. FUNCTION_MAX: bytes scanned. */
+enum { STUBS = 16, FUNCTION_MAX = 1 << 26 };
 
 static const char *const hook = "__cyg_profile_func_enter";
 
@@ -198,27 +198,21 @@ static void add_slot(struct hook_code *c, uint64_t at, uint64_t holds)
 		(struct slot){ at, holds };
 }
 
-/* Note what a relocation says about the hook, or about a word's content. A word
- * with the hook's address is a slot through which it is called. */
+/* Note what a relocation says about a word's content. */
 static void read_relocation(struct hook_code *c, const GElf_Rela *rela,
-			    Elf_Data *symbols, size_t names)
+			    Elf_Data *symbols)
 {
 	const uint64_t type = GELF_R_TYPE(rela->r_info);
 	GElf_Sym symbol;
-	const char *name;
 
 	if (type == R_X86_64_RELATIVE) {
 		add_slot(c, rela->r_offset, (uint64_t)rela->r_addend);
 		return;
 	}
-	if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT &&
-	     type != R_X86_64_64) || !symbols ||
-	    !gelf_getsym(symbols, (int)GELF_R_SYM(rela->r_info), &symbol))
-		return;
-	name = elf_strptr(c->elf, names, symbol.st_name);
-	if (name && strcmp(name, hook) == 0)
-		add(c->gots, &c->got_count, rela->r_offset);
-	else if (symbol.st_shndx != SHN_UNDEF)
+	if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT ||
+	     type == R_X86_64_64) && symbols &&
+	    gelf_getsym(symbols, (int)GELF_R_SYM(rela->r_info), &symbol) &&
+	    symbol.st_shndx != SHN_UNDEF)
 		add_slot(c, rela->r_offset, symbol.st_value +
 			 (type == R_X86_64_64 ? (uint64_t)rela->r_addend : 0));
 }
@@ -230,14 +224,10 @@ static void read_relocations(struct hook_code *c, Elf_Scn *section,
 	Elf_Data *const data = elf_getdata(section, NULL);
 	Elf_Data *const symbols = !table ? NULL :
 				  elf_getdata(table, NULL);
-	GElf_Shdr table_header;
 	GElf_Rela rela;
 
-	if (!data || !table ||
-	    !gelf_getshdr(table, &table_header))
-		return;
-	for (int i = 0; gelf_getrela(data, i, &rela) != NULL; i++)
-		read_relocation(c, &rela, symbols, table_header.sh_link);
+	for (int i = 0; data && gelf_getrela(data, i, &rela) != NULL; i++)
+		read_relocation(c, &rela, symbols);
 }
 
 /* A program may have hooks of its own, or weft's linked statically. */
@@ -259,55 +249,35 @@ static void read_symbols(struct hook_code *c, Elf_Scn *section,
 	}
 }
 
-/* Find entries that jump through the hook's slot: they have "jmp *slot(%rip)"
- * somewhere in them, which is their beginning in old PLTs, and follows an
- * endbr64 in new ones. Both places are noted. */
-static void read_plt(struct hook_code *c, const GElf_Shdr *header)
-{
-	const uint64_t each = header->sh_entsize == 8 ? 8 : STUB_BYTES;
-	const unsigned char *bytes;
-	uint64_t room;
-
-	bytes = code_at(c, header->sh_addr, &room);
-	if (!bytes)
-		return;
-	room = MIN(header->sh_size, room);
-	for (uint64_t i = 0; i + 6 <= room; i++) {
-		const uint64_t next = header->sh_addr + i + 6;
-
-		if (bytes[i] != 0xff || bytes[i + 1] != 0x25 ||
-		    !is_in(c->gots, c->got_count,
-			   next + (uint64_t)number_at(bytes + i + 2)))
-			continue;
-		add(c->stubs, &c->stub_count, header->sh_addr + i);
-		add(c->stubs, &c->stub_count, header->sh_addr + i - i % each);
-	}
-}
-
-/* Read relocations and symbols, or, if plt is set, PLT entries. These come in a
- * second pass, because they are known by the slots that the first one finds. */
-static void read_sections(struct hook_code *c, bool plt)
+static void read_sections(struct hook_code *c)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
-	size_t names;
 
-	if (elf_getshdrstrndx(c->elf, &names) != 0)
-		return;
-	while ((section = elf_nextscn(c->elf, section)) != NULL) {
-		const char *name;
-
+	while ((section = elf_nextscn(c->elf, section)) != NULL)
 		if (!gelf_getshdr(section, &header))
 			continue;
-		name = elf_strptr(c->elf, names, header.sh_name);
-		if (plt && name && strncmp(name, ".plt", 4) == 0)
-			read_plt(c, &header);
-		else if (!plt && header.sh_type == SHT_RELA)
+		else if (header.sh_type == SHT_RELA)
 			read_relocations(c, section, &header);
-		else if (!plt && (header.sh_type == SHT_DYNSYM ||
-				  header.sh_type == SHT_SYMTAB))
+		else if (header.sh_type == SHT_DYNSYM ||
+			 header.sh_type == SHT_SYMTAB)
 			read_symbols(c, section, &header);
+}
+
+/* The slots through which the hook is called, and the entries that jump through
+ * them. */
+static void read_plt(struct hook_code *c)
+{
+	struct sym_plt plt;
+
+	sym_plt_find(&plt, c->elf, hook);
+	for (size_t i = 0; i < plt.slots; i++)
+		add(c->gots, &c->got_count, plt.slot[i]);
+	for (size_t i = 0; i < plt.stubs; i++) {
+		add(c->stubs, &c->stub_count, plt.stub[i].jump);
+		add(c->stubs, &c->stub_count, plt.stub[i].entry);
 	}
+	sym_plt_fini(&plt);
 }
 
 struct hook_code *hook_code_new(int fd)
@@ -329,8 +299,8 @@ struct hook_code *hook_code_new(int fd)
 	if (!c->bytes)
 		c->size = 0;
 	read_parts(c);
-	read_sections(c, false);
-	read_sections(c, true);
+	read_sections(c);
+	read_plt(c);
 	order_sort(c->slots, c->slot_count, by_address);
 	return c;
 }

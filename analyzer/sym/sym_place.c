@@ -9,12 +9,15 @@
 #include "analyzer/base/vec.h"
 #include "analyzer/sym/sym_child.h"
 #include "analyzer/sym/sym_find.h"
+#include "analyzer/sym/sym_plt.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- probes ---- */
+
+static const char hooks[] = "__cyg_profile_func_";
 
 /* What Lua runs to call a hook, or to come back from one, and nothing else:
  * PUC-Rio's (with lua_sethook's own count), then LuaJIT's. */
@@ -30,7 +33,7 @@ static bool is_probe_symbol(const char *name)
 	for (size_t i = 0; names[i]; i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
-	return text_begins(name, "__cyg_profile_func_");
+	return text_begins(name, hooks);
 }
 
 /* The library that the hooks are in. */
@@ -39,94 +42,15 @@ static bool is_probe_module(const struct elf_module *m)
 	return text_begins(text_base_name(m->path), "libweft.so");
 }
 
-/* ---- in the child: the PLT ---- */
+/* ---- in the child ---- */
 
-enum { STUB_BYTES = 16 };
-
-/* A file's stubs that lead to the hooks: their addresses, which rise. */
-struct stubs { uint64_t *at; size_t count, room; };
-
-/* Words that hold the address of a hook. */
-static void add_slots(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-		      struct stubs *slots)
+static bool is_stub(const struct sym_plt *p, uint64_t address)
 {
-	Elf_Scn *const table = elf_getscn(elf, header->sh_link);
-	Elf_Data *const data = elf_getdata(section, NULL);
-	Elf_Data *const symbols = table ? elf_getdata(table, NULL) : NULL;
-	GElf_Shdr of;
-	GElf_Rela rela;
-	GElf_Sym symbol;
-
-	if (!data || !symbols || !gelf_getshdr(table, &of))
-		return;
-	for (int i = 0; gelf_getrela(data, i, &rela); i++) {
-		const char *const name = !gelf_getsym(symbols,
-			(int)GELF_R_SYM(rela.r_info), &symbol) ? NULL :
-			elf_strptr(elf, of.sh_link, symbol.st_name);
-
-		if (name && text_begins(name, "__cyg_profile_func_"))
-			*vec_add(&slots->at, &slots->room, &slots->count) =
-				rela.r_offset;
-	}
-}
-
-/* Entries with "jmp *slot(%rip)" through one of the slots. */
-static void add_stubs(Elf_Scn *section, const GElf_Shdr *header,
-		      const struct stubs *slots, struct stubs *stubs)
-{
-	Elf_Data *const data = elf_rawdata(section, NULL);
-	const unsigned char *const b = data ? data->d_buf : NULL;
-	const uint64_t each = header->sh_entsize == 8 ? 8 : STUB_BYTES;
-
-	for (uint64_t i = 0; b && i + 6 <= data->d_size; i++) {
-		int32_t distance;
-
-		if (b[i] != 0xff || b[i + 1] != 0x25)
-			continue;
-		memcpy(&distance, b + i + 2, sizeof(distance));
-		for (size_t k = 0; k < slots->count; k++)
-			if (header->sh_addr + i + 6 + (uint64_t)(int64_t)
-			    distance == slots->at[k])
-				*vec_add(&stubs->at, &stubs->room,
-					 &stubs->count) =
-					header->sh_addr + i - i % each;
-	}
-}
-
-static void find_stubs(Elf *elf, struct stubs *stubs)
-{
-	struct stubs slots = { 0 };
-	GElf_Shdr header;
-	size_t names;
-
-	if (!elf || elf_getshdrstrndx(elf, &names) != 0)
-		return;
-	for (int plt = 0; plt < 2; plt++) {
-		Elf_Scn *section = NULL;
-
-		while ((section = elf_nextscn(elf, section))) {
-			const char *const name =
-				!gelf_getshdr(section, &header) ? NULL :
-				elf_strptr(elf, names, header.sh_name);
-
-			if (!plt && name && header.sh_type == SHT_RELA)
-				add_slots(elf, section, &header, &slots);
-			else if (plt && name && text_begins(name, ".plt"))
-				add_stubs(section, &header, &slots, stubs);
-		}
-	}
-	mem_free(slots.at);
-}
-
-static bool is_stub(const struct stubs *s, uint64_t address)
-{
-	for (size_t i = 0; i < s->count; i++)
-		if (address - s->at[i] < STUB_BYTES)
+	for (size_t i = 0; i < p->stubs; i++)
+		if (address - p->stub[i].entry < SYM_STUB_BYTES)
 			return true;
 	return false;
 }
-
-/* ---- in the child: names ---- */
 
 /* A place that is asked for. inlined: names of the functions whose code was
  * inlined there, each with a newline behind it; NULL: none. */
@@ -221,7 +145,7 @@ static uint64_t entry_of_part(Dwfl_Module *m, const char *part)
 /* Flags of an answer. */
 enum { ANSWER_PROBE = 1, ANSWER_DEBUG = 2 };
 
-static void send_place(Dwfl_Module *m, const struct stubs *stubs,
+static void send_place(Dwfl_Module *m, const struct sym_plt *plt,
 		       const struct ask *a, bool has_debug, FILE *to)
 {
 	struct sym_answer answer = { .id = a->place + 1 };
@@ -233,7 +157,7 @@ static void send_place(Dwfl_Module *m, const struct stubs *stubs,
 	/* The nearest symbol below may end before the address. */
 	if (name && symbol.st_size > 0 && inside >= symbol.st_size)
 		name = NULL;
-	if (is_stub(stubs, a->offset) || (name && is_probe_symbol(name)))
+	if (is_stub(plt, a->offset) || (name && is_probe_symbol(name)))
 		answer.flags |= ANSWER_PROBE;
 	if (has_debug)
 		answer.flags |= ANSWER_DEBUG;
@@ -251,7 +175,7 @@ static void send_place(Dwfl_Module *m, const struct stubs *stubs,
 static void do_places(const void *ctx, FILE *to)
 {
 	struct places_task task = *(const struct places_task *)ctx;
-	struct stubs stubs = { 0 };
+	struct sym_plt plt;
 	struct sym_found found;
 	Dwfl_Module *module;
 	Dwarf_Die *unit = NULL;
@@ -265,11 +189,11 @@ static void do_places(const void *ctx, FILE *to)
 	if (!module)
 		return;
 	qsort(task.ask, task.count, sizeof(*task.ask), by_offset);
-	find_stubs(dwfl_module_getelf(module, &bias), &stubs);
+	sym_plt_find(&plt, dwfl_module_getelf(module, &bias), hooks);
 	while ((unit = dwfl_module_nextcu(module, unit, &bias)))
 		dwarf_getfuncs(unit, visit_function, &task, 0);
 	for (size_t i = 0; i < task.count; i++)
-		send_place(module, &stubs, &task.ask[i],
+		send_place(module, &plt, &task.ask[i],
 			   found.worth == WORTH_ALL, to);
 }
 
