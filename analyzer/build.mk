@@ -1,7 +1,7 @@
 # weft-analyze: every command but `record`; and the babeltrace2 plugin. The two
 # share their objects, so all of them are position-independent.
 ANALYZER_SRC := $(wildcard analyzer/*.c analyzer/*/*.c analyzer/*/*/*.c)
-PLUGIN_SRC := $(wildcard analyzer/in/plugin_*.c)
+PLUGIN_SRC := $(wildcard analyzer/explode/plugin_*.c)
 ANALYZER_OBJ := $(patsubst %.c,$(B)/obj/%.o,\
 	$(filter-out $(PLUGIN_SRC),$(ANALYZER_SRC)))
 # What is made from .proto files.
@@ -12,7 +12,7 @@ ANALYZER_OBJ += $(PROTO:%=$(B)/obj/gen/%.pb-c.o)
 ANALYZER_TEST_OBJ := $(filter-out $(B)/obj/analyzer/main.o,$(ANALYZER_OBJ))
 # The readers, the core and the base, without commands, symbols and output.
 PLUGIN_OBJ := $(PLUGIN_SRC:%.c=$(B)/obj/%.o) \
-	$(filter $(foreach d,base chunk model replay in,$(B)/obj/analyzer/$(d)/%),\
+	$(filter $(foreach d,base chunk model replay in explode,$(B)/obj/analyzer/$(d)/%),\
 		$(ANALYZER_OBJ))
 ANALYZER_CFLAGS := $(CFLAGS_ALL) -fPIC -fvisibility=hidden
 ANALYZER_LIBS := -lbabeltrace2 -ldw -lelf -lm -lprotobuf-c -lz -llz4 -lzstd \
@@ -36,7 +36,7 @@ $(WEFT_PLUGIN): $(PLUGIN_OBJ)
 	$(Q)$(CC) $(SANFLAGS) -shared -Wl,--no-undefined -o $@ $^ -lbabeltrace2 \
 		-llz4 -lzstd -lm
 
-$(B)/obj/analyzer/in/plugin_%.o: analyzer/in/plugin_%.c
+$(B)/obj/analyzer/explode/plugin_%.o: analyzer/explode/plugin_%.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_CFLAGS) -c -o $@ $<

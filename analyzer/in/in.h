@@ -2,8 +2,7 @@
  * their streams.
  *
  * This folder reads files, with babeltrace2 and without. It may use
- * analyzer/base, chunk, model and replay; only in_explode knows what records
- * mean.
+ * analyzer/base and chunk; it does not know what records mean.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

@@ -1,6 +1,6 @@
-/* sym_plt.h - the words of an ELF file that the loader fills with the address of
- * an imported function, and the PLT entries that jump through them. The file is
- * untrusted.
+/* sym_plt.h - the words of an ELF file that the loader fills with the address
+ * of an imported function, and the PLT entries that jump through them. The file
+ * is untrusted.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

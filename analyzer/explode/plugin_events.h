@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "analyzer/in/in_explode.h"
+#include "analyzer/explode/explode.h"
 
 #include <babeltrace2/babeltrace.h>
 
@@ -20,7 +20,7 @@ enum { PLUGIN_EVENTS_MOST = 3 };
  * begin a packet. Events must come in the order of their ns. Returns how many
  * were made, whose references are the caller's; 0 if there is no memory. */
 size_t plugin_events_put(struct plugin_events *, const struct session *,
-			 const struct in_event *,
+			 const struct explode_event *,
 			 const bt_message *made[PLUGIN_EVENTS_MOST]);
 /* The message that ends the next packet or stream, the caller's; NULL if all
  * have ended or there is no memory. All of them carry the time of the last

@@ -1,14 +1,14 @@
 /* plugin_weft.c - the babeltrace2 plugin "weft": filter.weft.explode turns each
  * event weft:chunk into the events that the chunk's records stand for. Knows
- * babeltrace2's rules for components and iterators; in_explode sorts, and
+ * babeltrace2's rules for components and iterators; explode sorts, and
  * plugin_events makes messages.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/chunk/held.h"
 #include "analyzer/in/in_bt2.h"
-#include "analyzer/in/in_explode.h"
-#include "analyzer/in/plugin_events.h"
+#include "analyzer/explode/explode.h"
+#include "analyzer/explode/plugin_events.h"
 
 #include <babeltrace2/babeltrace.h>
 #include <string.h>
@@ -28,14 +28,14 @@ static const bt_message_iterator_class_seek_beginning_method_status
 	SEEK_NO_MEMORY =
 	BT_MESSAGE_ITERATOR_CLASS_SEEK_BEGINNING_METHOD_STATUS_MEMORY_ERROR;
 
-/* The component's data. window: ns, see in_explode_new. */
-struct explode { uint64_t window; };
+/* The component's data. window: ns, see explode_new. */
+struct component { uint64_t window; };
 
 /* A message iterator's data. */
 struct iterator {
 	bt_message_iterator *upstream;
 	uint64_t window;
-	struct in_explode *explode;
+	struct explode *explode;
 	struct plugin_events *events;
 	char bytes[IN_CHUNK_BYTES];
 	const bt_message *spare[PLUGIN_EVENTS_MOST]; /* made without room */
@@ -88,7 +88,7 @@ explode_init(bt_self_component_filter *self,
 	const bt_value *const window =
 		bt_value_map_borrow_entry_value_const(params, "window");
 	double seconds = 0;
-	struct explode *e;
+	struct component *e;
 
 	(void)configuration;
 	(void)data;
@@ -120,7 +120,7 @@ static void explode_finalize(bt_self_component_filter *self)
  * made. */
 static int begin(struct iterator *it, bt_self_message_iterator *self)
 {
-	it->explode = in_explode_new(it->window);
+	it->explode = explode_new(it->window);
 	it->events = plugin_events_new(self);
 	return it->events ? 0 : -1;
 }
@@ -130,7 +130,7 @@ static void end(struct iterator *it)
 {
 	while (it->spares)
 		bt_message_put_ref(it->spare[--it->spares]);
-	in_explode_free(it->explode);
+	explode_free(it->explode);
 	plugin_events_free(it->events);
 	it->explode = NULL;
 	it->events = NULL;
@@ -151,7 +151,7 @@ iterator_init(bt_self_message_iterator *self,
 {
 	bt_self_component *const component =
 		bt_self_message_iterator_borrow_component(self);
-	const struct explode *const e = bt_self_component_get_data(component);
+	const struct component *const e = bt_self_component_get_data(component);
 	bt_self_component_port_input *const in =
 		bt_self_component_filter_borrow_input_port_by_index(
 			(bt_self_component_filter *)component, 0);
@@ -214,7 +214,7 @@ static void take_event(struct iterator *it, const bt_event *event)
 	chunk = held_open(it->bytes, in_bt2_chunk(event, it->bytes), &head,
 			  &size);
 	if (chunk)
-		in_explode_put(it->explode, chunk);
+		explode_put(it->explode, chunk);
 	held_drop(chunk);
 	err_clear();
 }
@@ -236,7 +236,7 @@ static next_status pull(struct iterator *it)
 		bt_message_iterator_next(it->upstream, &messages, &count);
 
 	if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_END)
-		in_explode_end(it->explode);
+		explode_end(it->explode);
 	else if (status != BT_MESSAGE_ITERATOR_NEXT_STATUS_OK)
 		return (next_status)status; /* the values are the same ones */
 	else
@@ -252,8 +252,8 @@ static int add_next(struct iterator *it, bt_message_array_const messages,
 		    uint64_t capacity, uint64_t *count)
 {
 	const bt_message *made[PLUGIN_EVENTS_MOST];
-	struct in_event event;
-	int got = it->has_ended ? -1 : in_explode_next(it->explode, &event);
+	struct explode_event event;
+	int got = it->has_ended ? -1 : explode_next(it->explode, &event);
 	size_t n = 0;
 
 	if (got == 0)
@@ -265,7 +265,7 @@ static int add_next(struct iterator *it, bt_message_array_const messages,
 		got = n ? 1 : -1;
 	} else {
 		n = plugin_events_put(it->events,
-				      in_explode_session(it->explode), &event,
+				      explode_session(it->explode), &event,
 				      made);
 		got = n ? 1 : -2;
 	}

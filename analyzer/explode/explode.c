@@ -1,9 +1,9 @@
-/* in_explode.c - sorts events of all threads by time. Chunks, which are small,
+/* explode.c - sorts events of all threads by time. Chunks, which are small,
  * wait for the time of their beginning, and only then are replayed, so that not
  * much more than one chunk of events a thread waits. Must not know babeltrace2,
  * so that it can be tested without it.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/in/in_explode.h"
+#include "analyzer/explode/explode.h"
 
 #include "analyzer/base/vec.h"
 #include "analyzer/chunk/held.h"
@@ -91,14 +91,14 @@ static void heap_fini(struct heap *h)
 enum { MAX_NODES = 1000 }; /* the tree is not used */
 
 struct waiting_chunk { struct due due; const struct chunk *chunk; };
-struct waiting_event { struct due due; struct in_event event; };
+struct waiting_event { struct due due; struct explode_event event; };
 
 /* A recording's clock: tick was at real, CLOCK_REALTIME ns. It is taken from
  * one chunk only. A pair of its own for each chunk would follow the steps of
  * CLOCK_REALTIME, and times could go back. */
 struct line { uint64_t recording, tick, real, hz; };
 
-struct in_explode {
+struct explode {
 	struct session *session;
 	struct replay *replay;
 	struct in_order *order;
@@ -116,7 +116,7 @@ struct in_explode {
 
 /* ---- time ---- */
 
-static const struct line *line_of(struct in_explode *x, uint64_t recording)
+static const struct line *line_of(struct explode *x, uint64_t recording)
 {
 	for (size_t i = 0; i < x->line_count; i++)
 		if (x->lines[i].recording == recording)
@@ -125,7 +125,7 @@ static const struct line *line_of(struct in_explode *x, uint64_t recording)
 }
 
 /* Learn the clock of a recording from its first chunk. */
-static void add_line(struct in_explode *x, const struct chunk_header *h)
+static void add_line(struct explode *x, const struct chunk_header *h)
 {
 	if (line_of(x, h->recording))
 		return;
@@ -142,7 +142,7 @@ static uint64_t to_ns(ticks t, uint64_t hz)
 }
 
 /* CLOCK_REALTIME ns of a tick; 0 if the recording is unknown. */
-static uint64_t time_of(struct in_explode *x, uint64_t recording, ticks tick)
+static uint64_t time_of(struct explode *x, uint64_t recording, ticks tick)
 {
 	const struct line *const l = line_of(x, recording);
 
@@ -158,7 +158,7 @@ static uint64_t time_of(struct in_explode *x, uint64_t recording, ticks tick)
  * recorder's own chunks have no events. Always returns 0. */
 static int wait_for_turn(void *ctx, const struct chunk *chunk)
 {
-	struct in_explode *const x = ctx;
+	struct explode *const x = ctx;
 	struct waiting_chunk w = { .chunk = NULL };
 	const uint64_t recording = chunk->header.recording;
 	uint64_t end;
@@ -180,7 +180,7 @@ static int wait_for_turn(void *ctx, const struct chunk *chunk)
 }
 
 /* Replay the first chunk that waits: its events wait from now on. */
-static void replay_first(struct in_explode *x)
+static void replay_first(struct explode *x)
 {
 	struct waiting_chunk w;
 
@@ -189,7 +189,7 @@ static void replay_first(struct in_explode *x)
 	held_drop(w.chunk);
 }
 
-void in_explode_put(struct in_explode *x, const struct chunk *chunk)
+void explode_put(struct explode *x, const struct chunk *chunk)
 {
 	const struct in_key key = in_key_of(chunk);
 
@@ -197,7 +197,7 @@ void in_explode_put(struct in_explode *x, const struct chunk *chunk)
 		in_order_give_up(x->order, &key);
 }
 
-void in_explode_end(struct in_explode *x)
+void explode_end(struct explode *x)
 {
 	if (x->has_ended)
 		return;
@@ -209,7 +209,7 @@ void in_explode_end(struct in_explode *x)
 
 /* Let an event wait for its turn: other threads, and what the replay deferred,
  * may still bring earlier ones. */
-static void add_event(struct in_explode *x, enum in_event_kind kind,
+static void add_event(struct explode *x, enum explode_event_kind kind,
 		      const struct replay_event *e)
 {
 	/* Calls that are open at the end end with the whole trace. */
@@ -227,7 +227,7 @@ static void add_event(struct in_explode *x, enum in_event_kind kind,
 }
 
 /* An event of a function: native or Lua; others are not shown. */
-static void add_call(struct in_explode *x, bool is_exit,
+static void add_call(struct explode *x, bool is_exit,
 		     const struct replay_event *e)
 {
 	const struct func *const f = func_get(x->session->funcs, e->func);
@@ -235,11 +235,11 @@ static void add_call(struct in_explode *x, bool is_exit,
 	switch (f->kind) {
 	case FUNC_NATIVE:
 	case FUNC_CODE:
-		add_event(x, is_exit ? IN_EVENT_NATIVE_EXIT :
-			  IN_EVENT_NATIVE_ENTER, e);
+		add_event(x, is_exit ? EXPLODE_NATIVE_EXIT :
+			  EXPLODE_NATIVE_ENTER, e);
 		break;
 	case FUNC_LUA:
-		add_event(x, is_exit ? IN_EVENT_LUA_RETURN : IN_EVENT_LUA_CALL,
+		add_event(x, is_exit ? EXPLODE_LUA_RETURN : EXPLODE_LUA_CALL,
 			  e);
 		break;
 	case FUNC_NONE:
@@ -261,22 +261,22 @@ static void on_leave(void *ctx, const struct replay_event *e)
 
 static void on_resume(void *ctx, const struct replay_event *e)
 {
-	add_event(ctx, IN_EVENT_RESUME, e);
+	add_event(ctx, EXPLODE_RESUME, e);
 }
 
 static void on_suspend(void *ctx, const struct replay_event *e)
 {
-	add_event(ctx, IN_EVENT_SUSPEND, e);
+	add_event(ctx, EXPLODE_SUSPEND, e);
 }
 
 static void on_mark(void *ctx, const struct replay_event *e)
 {
-	add_event(ctx, IN_EVENT_MARK, e);
+	add_event(ctx, EXPLODE_MARK, e);
 }
 
 /* Take the first event off the heap. Times must not go back, so one that is
  * late gets the time of the event before it, and late_by says by how much. */
-static void give(struct in_explode *x, struct in_event *event)
+static void give(struct explode *x, struct explode_event *event)
 {
 	struct waiting_event w;
 
@@ -292,7 +292,7 @@ static void give(struct in_explode *x, struct in_event *event)
 /* Nothing later than edge is passed on, because a chunk that is still to come
  * may have earlier events. Of a chunk and an event with one time the chunk is
  * first, as it may have events of that time. */
-int in_explode_next(struct in_explode *x, struct in_event *event)
+int explode_next(struct explode *x, struct explode_event *event)
 {
 	const uint64_t edge = x->has_ended ? UINT64_MAX :
 			      x->newest > x->window ? x->newest - x->window : 0;
@@ -317,13 +317,13 @@ int in_explode_next(struct in_explode *x, struct in_event *event)
 
 /* ---- life ---- */
 
-struct in_explode *in_explode_new(uint64_t window)
+struct explode *explode_new(uint64_t window)
 {
 	static const struct replay_sink sink = {
 		.enter = on_enter, .leave = on_leave, .resume = on_resume,
 		.suspend = on_suspend, .mark = on_mark,
 	};
-	struct in_explode *const x = mem_alloc(sizeof(*x));
+	struct explode *const x = mem_alloc(sizeof(*x));
 
 	x->window = window;
 	x->session = session_new(MAX_NODES);
@@ -335,7 +335,7 @@ struct in_explode *in_explode_new(uint64_t window)
 	return x;
 }
 
-void in_explode_free(struct in_explode *x)
+void explode_free(struct explode *x)
 {
 	if (!x)
 		return;
@@ -353,7 +353,7 @@ void in_explode_free(struct in_explode *x)
 	mem_free_all(x->lines, x);
 }
 
-const struct session *in_explode_session(const struct in_explode *x)
+const struct session *explode_session(const struct explode *x)
 {
 	return x->session;
 }

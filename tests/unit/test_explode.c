@@ -1,8 +1,8 @@
-/* test_in_explode.c - events come out of chunks in the order of time over all
+/* test_explode.c - events come out of chunks in the order of time over all
  * threads, in pairs, and say how late they are.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/chunk/decode.h"
-#include "analyzer/in/in_explode.h"
+#include "analyzer/explode/explode.h"
 #include "tests/test.h"
 #include "tests/unit/chunk_build.h"
 
@@ -11,16 +11,16 @@
 static char said[4096];
 
 /* "kind thread@ns" of the events there are so far. */
-static void drain(struct in_explode *x, int wanted)
+static void drain(struct explode *x, int wanted)
 {
-	static const char *const kinds[IN_EVENT_KINDS] = {
+	static const char *const kinds[EXPLODE_KINDS] = {
 		"enter", "exit", "call", "return", "resume", "suspend", "mark"
 	};
-	struct in_event e;
+	struct explode_event e;
 	int got;
 
 	said[0] = '\0';
-	while ((got = in_explode_next(x, &e)) > 0) {
+	while ((got = explode_next(x, &e)) > 0) {
 		char one[80];
 
 		snprintf(one, sizeof(one), "%s%s %u@%llu",
@@ -45,18 +45,18 @@ static struct chunk_build *chunk(uint32_t thread, uint64_t number,
 	return &b;
 }
 
-static void put(struct in_explode *x, struct chunk_build *b, uint64_t end)
+static void put(struct explode *x, struct chunk_build *b, uint64_t end)
 {
 	struct chunk view;
 
 	cb_end(b, end);
 	REQUIRE(decode_chunk(&view, b->words, b->n) == 0);
-	in_explode_put(x, &view);
+	explode_put(x, &view);
 }
 
-void test_in_explode_merges_threads(void)
+void test_explode_merges_threads(void)
 {
-	struct in_explode *const x = in_explode_new(1000000);
+	struct explode *const x = explode_new(1000000);
 	struct chunk_build *b = chunk(1, 0, 100);
 
 	cb_enter(b, "f", 10);
@@ -68,16 +68,16 @@ void test_in_explode_merges_threads(void)
 	put(x, b, 300);
 	drain(x, 0);
 	CHECK_STR(said, "");
-	in_explode_end(x);
+	explode_end(x);
 	drain(x, -1);
 	CHECK_STR(said, "call 1@110, call 2@150, return 2@170, return 1@210, "
 		  "mark 2@250");
-	in_explode_free(x);
+	explode_free(x);
 }
 
-void test_in_explode_long_and_short_chunks_merge(void)
+void test_explode_long_and_short_chunks_merge(void)
 {
-	struct in_explode *const x = in_explode_new(1000);
+	struct explode *const x = explode_new(1000);
 	struct chunk_build *b = chunk(1, 0, 0);
 
 	cb_leaf(b, "f", 95, 10);
@@ -87,17 +87,17 @@ void test_in_explode_long_and_short_chunks_merge(void)
 		cb_leaf(b, "g", 10, 10);
 		put(x, b, i * 50 + 50);
 	}
-	in_explode_end(x);
+	explode_end(x);
 	drain(x, -1);
 	CHECK_STR(said, "call 2@10, return 2@20, call 2@60, return 2@70, "
 		  "call 1@95, return 1@105, call 2@110, return 2@120, "
 		  "call 2@160, return 2@170");
-	in_explode_free(x);
+	explode_free(x);
 }
 
-void test_in_explode_handlers_stand_in_what_they_interrupted(void)
+void test_explode_handlers_stand_in_what_they_interrupted(void)
 {
-	struct in_explode *const x = in_explode_new(1000);
+	struct explode *const x = explode_new(1000);
 	struct chunk_build *b = chunk(1, 0, 50);
 
 	cb_leaf(b, "handler", 10, 10);
@@ -109,15 +109,15 @@ void test_in_explode_handlers_stand_in_what_they_interrupted(void)
 	cb_enter(b, "f", 20);
 	cb_leave(b, "f", 100);
 	put(x, b, 200);
-	in_explode_end(x);
+	explode_end(x);
 	drain(x, -1);
 	CHECK_STR(said, "call 1@20, call 1@60, return 1@70, return 1@120");
-	in_explode_free(x);
+	explode_free(x);
 }
 
-void test_in_explode_window_lets_go(void)
+void test_explode_window_lets_go(void)
 {
-	struct in_explode *const x = in_explode_new(100);
+	struct explode *const x = explode_new(100);
 	struct chunk_build *b = chunk(1, 0, 100);
 
 	cb_leaf(b, "f", 10, 10);
@@ -129,15 +129,15 @@ void test_in_explode_window_lets_go(void)
 	put(x, b, 300);
 	drain(x, 0);
 	CHECK_STR(said, "call 1@110, return 1@120");
-	in_explode_end(x);
+	explode_end(x);
 	drain(x, -1);
 	CHECK_STR(said, "call 1@250, return 1@260");
-	in_explode_free(x);
+	explode_free(x);
 }
 
-void test_in_explode_says_what_is_late(void)
+void test_explode_says_what_is_late(void)
 {
-	struct in_explode *const x = in_explode_new(100);
+	struct explode *const x = explode_new(100);
 	struct chunk_build *b = chunk(1, 0, 1000);
 
 	cb_leaf(b, "f", 100, 10);
@@ -147,15 +147,15 @@ void test_in_explode_says_what_is_late(void)
 	b = chunk(2, 0, 1000);
 	cb_leaf(b, "g", 50, 20);
 	put(x, b, 1500);
-	in_explode_end(x);
+	explode_end(x);
 	drain(x, -1);
 	CHECK_STR(said, "call 2@1110-60, return 2@1110-40");
-	in_explode_free(x);
+	explode_free(x);
 }
 
-void test_in_explode_shows_coroutines(void)
+void test_explode_shows_coroutines(void)
 {
-	struct in_explode *const x = in_explode_new(100);
+	struct explode *const x = explode_new(100);
 	struct chunk_build *b = chunk(1, 0, 0);
 
 	cb_resume(b, 9, 0, 0, 0, 10);
@@ -166,22 +166,22 @@ void test_in_explode_shows_coroutines(void)
 	cb_suspend(b, 9, SUSPEND_RETURN, 10);
 	b->header.flags = CHUNK_LAST;
 	put(x, b, 200);
-	in_explode_end(x);
+	explode_end(x);
 	drain(x, -1);
 	CHECK_STR(said, "resume 1@10, call 1@20, suspend 1@30, resume 1@100, "
 		  "return 1@110, suspend 1@120");
-	in_explode_free(x);
+	explode_free(x);
 }
 
-void test_in_explode_pairs_what_stays_open(void)
+void test_explode_pairs_what_stays_open(void)
 {
-	struct in_explode *const x = in_explode_new(100);
+	struct explode *const x = explode_new(100);
 	struct chunk_build *const b = chunk(1, 0, 0);
 
 	cb_enter(b, "f", 10);
 	put(x, b, 200);
-	in_explode_end(x);
+	explode_end(x);
 	drain(x, -1);
 	CHECK_STR(said, "call 1@10, return 1@200");
-	in_explode_free(x);
+	explode_free(x);
 }

@@ -2,7 +2,7 @@
  * The names of events and fields are described in docs/explode.md and are not
  * changed. Knows babeltrace2; must not know chunks or records.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/in/plugin_events.h"
+#include "analyzer/explode/plugin_events.h"
 
 #include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
@@ -43,12 +43,12 @@ static const char *put_plain(char out[TEXT_MAX], const char *text)
 /* Writes the text of a field, which is "" before; f is the event's function, or
  * NULL. */
 typedef void text_fn(char out[TEXT_MAX], const struct session *,
-		     const struct in_event *, const struct func *f);
+		     const struct explode_event *, const struct func *f);
 
 /* The function's name or, if it is not known, where the function is. The plugin
  * reads no debug information. */
 static void put_function(char out[TEXT_MAX], const struct session *s,
-			 const struct in_event *event, const struct func *f)
+			 const struct explode_event *event, const struct func *f)
 {
 	char raw[TEXT_MAX], which[16] = "";
 
@@ -77,7 +77,7 @@ static void put_function(char out[TEXT_MAX], const struct session *s,
 
 /* The path of the module, for native functions. */
 static void put_module(char out[TEXT_MAX], const struct session *s,
-		       const struct in_event *event, const struct func *f)
+		       const struct explode_event *event, const struct func *f)
 {
 	(void)event;
 	if (f && f->kind == FUNC_NATIVE)
@@ -86,7 +86,8 @@ static void put_module(char out[TEXT_MAX], const struct session *s,
 
 /* In hexadecimal digits. */
 static void put_build_id(char out[TEXT_MAX], const struct session *s,
-			 const struct in_event *event, const struct func *f)
+			 const struct explode_event *event,
+			 const struct func *f)
 {
 	const struct elf_module *m;
 
@@ -99,7 +100,7 @@ static void put_build_id(char out[TEXT_MAX], const struct session *s,
 
 /* Lua's own name of the source, with its "@" or "=". */
 static void put_source(char out[TEXT_MAX], const struct session *s,
-		       const struct in_event *event, const struct func *f)
+		       const struct explode_event *event, const struct func *f)
 {
 	(void)s, (void)event;
 	if (f)
@@ -112,7 +113,7 @@ static void put_source(char out[TEXT_MAX], const struct session *s,
 
 /* How the event came about, in the words of docs/explode.md; NULL if that is
  * not known. */
-static const char *why_of(const struct in_event *event)
+static const char *why_of(const struct explode_event *event)
 {
 	static const char *const suspends[] = {
 		[SUSPEND_YIELD] = "yield", [SUSPEND_RETURN] = "return",
@@ -135,11 +136,11 @@ static const char *why_of(const struct in_event *event)
 	};
 	const uint32_t reason = event->at.reason;
 
-	if (event->kind == IN_EVENT_RESUME && reason == SUSPEND_CLOSED)
+	if (event->kind == EXPLODE_RESUME && reason == SUSPEND_CLOSED)
 		return "closes";
-	if (event->kind == IN_EVENT_RESUME)
+	if (event->kind == EXPLODE_RESUME)
 		return event->at.inferred ? "inferred" : "seen";
-	if (event->kind == IN_EVENT_SUSPEND)
+	if (event->kind == EXPLODE_SUSPEND)
 		return NAME(suspends, reason);
 	if (event->at.why == REPLAY_UNWOUND && NAME(unwinds, reason))
 		return NAME(unwinds, reason);
@@ -147,7 +148,7 @@ static const char *why_of(const struct in_event *event)
 }
 
 static void put_why(char out[TEXT_MAX], const struct session *s,
-		    const struct in_event *event, const struct func *f)
+		    const struct explode_event *event, const struct func *f)
 {
 	const char *const why = why_of(event);
 
@@ -166,8 +167,8 @@ enum field {
 
 /* Where a number comes from: a member of the event or of its function. */
 #define EVENT(member)                                                          \
-	false, offsetof(struct in_event, member),                              \
-	sizeof(((struct in_event *)0)->member)
+	false, offsetof(struct explode_event, member),                         \
+	sizeof(((struct explode_event *)0)->member)
 #define FUNC(member)                                                           \
 	true, offsetof(struct func, member),                                   \
 	sizeof(((struct func *)0)->member)
@@ -214,15 +215,15 @@ enum {
 
 /* The events: their names, and the fields each has. */
 static const struct { const char *name; unsigned fields; }
-kinds[IN_EVENT_KINDS] = {
-	[IN_EVENT_NATIVE_ENTER] = { "weft:native_enter", NATIVE },
-	[IN_EVENT_NATIVE_EXIT] = { "weft:native_exit", NATIVE },
-	[IN_EVENT_LUA_CALL] = { "weft:lua_call", LUA },
-	[IN_EVENT_LUA_RETURN] = { "weft:lua_return", LUA },
-	[IN_EVENT_RESUME] = { "weft:coroutine_resume",
+kinds[EXPLODE_KINDS] = {
+	[EXPLODE_NATIVE_ENTER] = { "weft:native_enter", NATIVE },
+	[EXPLODE_NATIVE_EXIT] = { "weft:native_exit", NATIVE },
+	[EXPLODE_LUA_CALL] = { "weft:lua_call", LUA },
+	[EXPLODE_LUA_RETURN] = { "weft:lua_return", LUA },
+	[EXPLODE_RESUME] = { "weft:coroutine_resume",
 			      EVERY | BIT(F_IN) | BIT(F_SLEPT) },
-	[IN_EVENT_SUSPEND] = { "weft:coroutine_suspend", EVERY | BIT(F_IN) },
-	[IN_EVENT_MARK] = { "weft:mark", EVERY | BIT(F_FUNCTION) },
+	[EXPLODE_SUSPEND] = { "weft:coroutine_suspend", EVERY | BIT(F_IN) },
+	[EXPLODE_MARK] = { "weft:mark", EVERY | BIT(F_FUNCTION) },
 };
 
 /* The class of one field; NULL without memory. */
@@ -246,7 +247,7 @@ static bt_field_class *field_class(bt_trace_class *trace, enum field f)
 /* A new class of the event's payload, the caller's; NULL without memory.
  * Members are appended by rising number, and fill_payload relies on that. */
 static bt_field_class *payload_class(bt_trace_class *trace,
-				     enum in_event_kind kind)
+				     enum explode_event_kind kind)
 {
 	const unsigned has = kinds[kind].fields;
 	bt_field_class *const payload = bt_field_class_structure_create(trace);
@@ -267,8 +268,8 @@ static bt_field_class *payload_class(bt_trace_class *trace,
 
 /* The value of a field that is no TEXT. Only kinds with a function have fields
  * of a function. */
-static uint64_t number_of(const struct in_event *event, const struct func *f,
-			  enum field which)
+static uint64_t number_of(const struct explode_event *event,
+			  const struct func *f, enum field which)
 {
 	const void *const from = fields[which].is_of_func ? (const void *)f :
 				 event;
@@ -284,7 +285,7 @@ static uint64_t number_of(const struct in_event *event, const struct func *f,
 
 /* Set all fields of an event's payload. 0, or -1 without memory. */
 static int fill_payload(bt_event *to, const struct session *s,
-			const struct in_event *event)
+			const struct explode_event *event)
 {
 	bt_field *const payload = bt_event_borrow_payload_field(to);
 	const struct func *const f = event->at.func ?
@@ -318,7 +319,7 @@ enum { PACKET_EVENTS = 1 << 14 };
 
 /* A thread's stream; NULL: not begun. Its packet is open until the stream
  * ends. */
-struct stream {
+struct thread_stream {
 	bt_stream *stream;
 	bt_packet *packet;
 	unsigned events;       /* in the packet */
@@ -331,8 +332,8 @@ struct plugin_events {
 	bt_clock_class *clock;
 	bt_stream_class *stream_class;
 	bt_trace *trace;
-	bt_event_class *events[IN_EVENT_KINDS];
-	struct stream *streams; /* by index of the thread */
+	bt_event_class *events[EXPLODE_KINDS];
+	struct thread_stream *streams; /* by index of the thread */
 	size_t count, room;
 	size_t ended;          /* streams whose end was made */
 	uint64_t last;         /* ns of the last event */
@@ -340,7 +341,8 @@ struct plugin_events {
 
 /* ---- classes ---- */
 
-static int add_event_class(struct plugin_events *e, enum in_event_kind kind)
+static int add_event_class(struct plugin_events *e,
+			   enum explode_event_kind kind)
 {
 	bt_event_class *const class = bt_event_class_create(e->stream_class);
 	bt_field_class *const payload = payload_class(e->trace_class, kind);
@@ -382,7 +384,7 @@ static int add_classes(struct plugin_events *e)
 	    bt_stream_class_set_name(e->stream_class, "thread") ||
 	    bt_stream_class_set_default_clock_class(e->stream_class, e->clock))
 		return -1;
-	for (enum in_event_kind k = 0; k < IN_EVENT_KINDS; k++)
+	for (enum explode_event_kind k = 0; k < EXPLODE_KINDS; k++)
 		if (add_event_class(e, k))
 			return -1;
 	/* babeltrace2 2.1 aborts when it reads streams without packets that
@@ -412,7 +414,7 @@ void plugin_events_free(struct plugin_events *e)
 		bt_packet_put_ref(e->streams[i].packet);
 		bt_stream_put_ref(e->streams[i].stream);
 	}
-	for (enum in_event_kind k = 0; k < IN_EVENT_KINDS; k++)
+	for (enum explode_event_kind k = 0; k < EXPLODE_KINDS; k++)
 		bt_event_class_put_ref(e->events[k]);
 	bt_trace_put_ref(e->trace);
 	bt_stream_class_put_ref(e->stream_class);
@@ -446,8 +448,8 @@ static bt_message *begin_stream(struct plugin_events *e,
 	return begin;
 }
 
-static bt_message *begin_packet(struct plugin_events *e, struct stream *to,
-				uint64_t ns)
+static bt_message *begin_packet(struct plugin_events *e,
+				struct thread_stream *to, uint64_t ns)
 {
 	to->events = 0;
 	to->packet = bt_packet_create(to->stream);
@@ -456,8 +458,8 @@ static bt_message *begin_packet(struct plugin_events *e, struct stream *to,
 			e->self, to->packet, ns) : NULL;
 }
 
-static bt_message *end_packet(struct plugin_events *e, struct stream *to,
-			      uint64_t ns)
+static bt_message *end_packet(struct plugin_events *e,
+			      struct thread_stream *to, uint64_t ns)
 {
 	bt_message *const end =
 		bt_message_packet_end_create_with_default_clock_snapshot(
@@ -469,17 +471,17 @@ static bt_message *end_packet(struct plugin_events *e, struct stream *to,
 }
 
 size_t plugin_events_put(struct plugin_events *e, const struct session *s,
-			 const struct in_event *event,
+			 const struct explode_event *event,
 			 const bt_message *made[PLUGIN_EVENTS_MOST])
 {
 	const uint32_t thread = event->at.thread;
-	struct stream *to;
+	struct thread_stream *to;
 	bt_message *message;
 	size_t n = 0;
 
 	vec_need(&e->streams, &e->room, (size_t)thread + 1);
 	while (e->count <= thread)
-		e->streams[e->count++] = (struct stream){ 0 };
+		e->streams[e->count++] = (struct thread_stream){ 0 };
 	to = &e->streams[thread];
 	if (!to->stream)
 		made[n++] = begin_stream(e, s, thread, event->ns);
@@ -503,7 +505,7 @@ size_t plugin_events_put(struct plugin_events *e, const struct session *s,
 
 const bt_message *plugin_events_end(struct plugin_events *e)
 {
-	struct stream *of;
+	struct thread_stream *of;
 	bt_message *message;
 
 	while (e->ended < e->count && !e->streams[e->ended].stream)
