@@ -99,12 +99,15 @@ fi
 
 if [ "$1" = slow ]; then
 	begin "$T/p_attach" 4 "$T/beside.so" 2000
+	long=0
 	for i in $(seq 8); do
 		attach
 		stood_still
-		[ "${ms%.*}" -lt 75 ] || fail "a thread stood still for $ms ms"
+		long=$((long + (${ms%.*} >= 75)))
 		detach
 	done
+	# Other programs may keep it from running.
+	[ $long -le 2 ] || fail "$long times a thread stood still for long"
 	echo "note: a thread stood still for at most $longest ms"
 	end
 	exit 0

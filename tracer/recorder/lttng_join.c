@@ -145,8 +145,6 @@ static bool open_session(struct recording *r)
 
 void lttng_join_wait(struct recording *r)
 {
-	if (r->session.home)
-		setenv("LTTNG_HOME", r->session.home, 1);
 	if (open_session(r) && !writes_elsewhere(r) && !is_full_now(r))
 		join_session(r);
 	if (!r->sink.flight)

@@ -264,6 +264,8 @@ static void note_counts(struct meta *m, const struct recording *r)
 static void note_end(const struct recording *r, struct meta *m)
 {
 	meta_print(m, "end", "%" PRIu64, real_time(m));
+	if (!r->cost_is_noted)
+		note_cost(r, m);
 	note_exit(m, &r->program);
 	meta_lost(m, r->said.lost);
 	note_counts(m, r);
@@ -309,6 +311,7 @@ uint32_t notes_start(struct recording *r)
 	struct meta m;
 
 	begin_chunk(&m, r, META_START);
+	r->cost_is_noted = r->calibration.cost > 0;
 	note_start(r, &m);
 	return meta_end(&m);
 }
@@ -330,15 +333,6 @@ uint32_t notes_no_end(struct recording *r)
 	begin_chunk(&m, r, META_END);
 	((struct chunk_header *)m.words)->flags |= CHUNK_PARTIAL;
 	return meta_end(&m);
-}
-
-void notes_send_cost(struct recording *r)
-{
-	struct meta m;
-
-	begin_chunk(&m, r, META_NAMES + r->names_sent++);
-	note_cost(r, &m);
-	notes_send(r, meta_end(&m));
 }
 
 /* ---- names ---- */

@@ -16,9 +16,6 @@ uint32_t notes_end(struct recording *r, uint32_t flags);
 /* What stands for the end until it is known. */
 uint32_t notes_no_end(struct recording *r);
 
-/* Write what recording a call costs. Not for a flight recorder. */
-void notes_send_cost(struct recording *r);
-
 /* Make the chunks with the names of the Lua functions that were noted up to
  * now, and call back for each. What they name is not noted again. */
 void notes_send_names(struct recording *r, notes_send_fn *send);

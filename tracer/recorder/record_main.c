@@ -59,33 +59,29 @@ static bool needs_asan(const char *path)
 }
 
 /* The verdicts are there before the program starts, as far as they can be known
- * by then. */
-static int choose_functions(struct recording *r)
+ * by then. Negative: no memory. */
+static int choose_functions(struct recording *r, struct selection *s,
+			    const struct selection_wish *wish)
 {
-	if (selection_init(&r->selection, &r->opt.select, r->owner.verdicts,
-			   r->owner.verdict_slots, r->drain.names) != 0) {
-		message("there is not enough memory to record");
+	if (selection_init(s, wish, r->owner.verdicts, r->owner.verdict_slots,
+			   r->drain.names) != 0)
 		return -1;
-	}
-	selection_program(&r->selection, r->program_path);
-	r->drain.selection = &r->selection;
+	selection_program(s, r->program_path);
 	return 0;
 }
 
-/* The same of the function with which recording begins. */
-static int choose_start(struct recording *r)
+/* Those that are left out, and that with which recording begins. */
+static int choose_all_functions(struct recording *r)
 {
-	const struct selection_wish wish = { .start = r->opt.start_on };
+	const struct selection_wish start = { .start = r->opt.start_on };
+	const struct selection_wish *const w = &r->opt.select;
 
-	if (!r->opt.start_on)
-		return 0;
-	if (selection_init(&r->awaited, &wish, r->owner.verdicts,
-			   r->owner.verdict_slots, r->drain.names) != 0) {
-		message("there is not enough memory to record");
-		return -1;
-	}
-	selection_program(&r->awaited, r->program_path);
-	return 0;
+	if (w->only || w->skip || w->count)
+		r->drain.selection = &r->selection;
+	return (r->drain.selection &&
+		choose_functions(r, &r->selection, w) != 0) ||
+	       (start.start && choose_functions(r, &r->awaited, &start) != 0) ?
+	       -1 : 0;
 }
 
 /* The pool's name tells where the last records of a killed recorder are. The
@@ -105,16 +101,10 @@ static int make_files(struct recording *r)
 	}
 	if (!r->opt.no_lua_names && lua_names_init(&r->names) == 0)
 		r->drain.names = &r->names;
-	if (flight_watch(r) != 0) {
+	if (flight_watch(r) != 0 || choose_all_functions(r) != 0) {
 		message("there is not enough memory to record");
 		return -1;
 	}
-	if ((r->opt.select.only || r->opt.select.skip ||
-	     r->opt.select.count) &&
-	    choose_functions(r) != 0)
-		return -1;
-	if (choose_start(r) != 0)
-		return -1;
 	if (!r->opt.archive)
 		return 0;
 	r->sink.archive = &r->archive;
@@ -310,15 +300,6 @@ struct loop {
 	bool told_following, saw_end;
 };
 
-/* What a call costs was not known at the start. A recorder that is killed
- * leaves no end notes. A snapshot has start notes of its own. */
-static void tell_cost(struct recording *r)
-{
-	r->budget.call_ns = r->calibration.cost;
-	if (!r->sink.flight)
-		notes_send_cost(r);
-}
-
 static void on_beat(struct loop *l)
 {
 	struct recording *const r = l->r;
@@ -335,7 +316,7 @@ static void on_beat(struct loop *l)
 	sink_check_lttng(&r->sink);
 	requests_beat(r, l->now);
 	if (calibration_poll(&r->calibration))
-		tell_cost(r);
+		r->budget.call_ns = r->calibration.cost;
 }
 
 static void look_at_processes(struct loop *l)

@@ -82,6 +82,7 @@ struct recording {
 	struct attach attach;
 	int unwatched;             /* errno: why nothing is known of the CPUs */
 	struct calibration calibration;
+	bool cost_is_noted;        /* that it found, at the start */
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 	struct said said;          /* by the end */
 	uint32_t left_running;     /* processes that go on unrecorded */

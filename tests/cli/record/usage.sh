@@ -36,8 +36,8 @@ for other in '--skip f' '--only f' '--count f' '--budget 5%'; do
 done
 refuse 127 'no program "no-such"' -- no-such
 refuse 127 'no program' -- ./no-such
-refuse 2 'exists already' -o . -- true
-refuse 2 'does not exist' -o none/t -- true
+refuse 2 'File exists' -o . -- true
+refuse 2 'No such file' -o none/t -- true
 refuse 2 'too small' --pool-size=100K -o t -- true
 [ -z "$(ls -d weft-trace-* t 2>/dev/null)" ] || fail "something was left: $(ls)"
 touch file

@@ -29,7 +29,6 @@
 #include <xxhash.h>
 
 enum {
-	LONGEST_HOME = 70,          /* socket paths end at 108 bytes */
 	LOCK_PATH_MAX = 80,
 	/* Nobody waits for the child so long; a daemon that a slow machine
 	 * starts later than we look for it would be stopped by nobody. */
@@ -44,28 +43,6 @@ static const char *home_now(void)
 	const char *const home = own ? own : getenv("HOME");
 
 	return home ? home : "";
-}
-
-const char *daemon_choose_home(void)
-{
-	static char folder[64];
-	const char *const home = home_now();
-	struct stat st;
-
-	if (getuid() == 0)
-		return NULL;
-	if (home[0] == '/' && strlen(home) <= LONGEST_HOME &&
-	    access(home, W_OK | X_OK) == 0)
-		return NULL;
-	snprintf(folder, sizeof(folder), "/tmp/weft-lttng-%u",
-		 (unsigned)getuid());
-	if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-		return NULL;
-	/* Another user may have made it in order to listen. */
-	if (lstat(folder, &st) != 0 || !S_ISDIR(st.st_mode) ||
-	    st.st_uid != getuid() || (st.st_mode & 077) != 0)
-		return NULL;
-	return folder;
 }
 
 pid_t daemon_pid(void)

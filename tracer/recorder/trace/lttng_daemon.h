@@ -8,10 +8,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A folder to use as LTTNG_HOME, because no daemon could put its sockets where
- * the environment says. NULL: leave the variable as it is. Static. */
-const char *daemon_choose_home(void);
-
 /* This user's daemon. 0: there is none. */
 pid_t daemon_pid(void);
 /* The consumer daemon of a daemon. 0: not found. */

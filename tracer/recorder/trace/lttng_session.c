@@ -478,7 +478,6 @@ int session_process_start(struct session_process *s,
 	int pair[2];
 
 	session_process_init(s);
-	s->home = daemon_choose_home();
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
 		message_trouble("cannot make a socket: %s; recording goes to "
 				"spill.weft", strerror(errno));
@@ -486,11 +485,8 @@ int session_process_start(struct session_process *s,
 	}
 	const pid_t pid = fork();
 
-	if (pid == 0) {
-		if (s->home)
-			setenv("LTTNG_HOME", s->home, 1);
+	if (pid == 0)
 		run_child(pair[1], plan);
-	}
 	close(pair[1]);
 	if (pid < 0) {
 		close(pair[0]);

@@ -41,7 +41,6 @@ struct session_process {
 	bool has_opened;
 	uint64_t heard_ns;         /* when the daemon did something for us */
 	uint64_t until_ns;         /* it is waited for no longer */
-	const char *home;          /* LTTNG_HOME to use; NULL: as it is */
 };
 
 /* There is none. */

@@ -19,25 +19,6 @@ enum { NAME_BYTES = 64, LONGEST = PATH_MAX - 256 };
 
 /* ---- the folder ---- */
 
-/* Why mkdir failed, and what to do. */
-static void explain(const char *path)
-{
-	struct stat st;
-
-	if (errno == EEXIST && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
-		message("\"%s\" is a symbolic link: name a folder that does "
-			"not exist yet", path);
-	else if (errno == EEXIST)
-		message("\"%s\" exists already: name another folder with -o",
-			path);
-	else if (errno == ENOENT)
-		message("cannot make \"%s\": its parent folder does not exist",
-			path);
-	else
-		message("cannot make \"%s\": %s; name another folder with -o",
-			path, strerror(errno));
-}
-
 static void choose_path(struct trace_folder *f, const char *wish,
 			const char *program)
 {
@@ -60,7 +41,8 @@ int trace_folder_make(struct trace_folder *f, const char *wish,
 	choose_path(f, wish, program);
 	f->fd = -1;
 	if (mkdir(f->path, 0700) != 0) {
-		explain(f->path);
+		message("cannot make \"%s\": %s; name another folder with -o",
+			f->path, strerror(errno));
 		return -1;
 	}
 	f->fd = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -191,8 +173,7 @@ int spill_write(struct spill *s, const uint64_t *words, uint32_t n)
 
 	/* Half a chunk is of no use. It does no harm either: readers search
 	 * for the magic number and test the checksum. */
-	if (ftruncate(s->fd, (off_t)s->end) != 0)
-		errno = why;
+	(void)!ftruncate(s->fd, (off_t)s->end);
 	errno = why;
 	return -1;
 }
