@@ -2,6 +2,7 @@
  * socket. Does not know how it comes.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/recording.h"
+#include "tracer/recorder/base/elf_file.h"
 #include "tracer/recorder/base/proc.h"
 #include "tracer/recorder/base/message.h"
 
@@ -61,6 +62,37 @@ static void say_waiting(struct recording *r, struct control_text *t,
 		    (double)(rate_mono() - r->on.since_ns) / 1e9);
 }
 
+/* Does it map a Lua library? */
+static bool has_lua(uint32_t pid)
+{
+	struct proc_maps m;
+	struct elf_file elf;
+	bool has = false;
+
+	for (proc_maps_open(&m, (pid_t)pid); !has && proc_maps_next(&m); ) {
+		const char *const base = strrchr(m.path, '/');
+
+		has = base && strstr(base, "lua") &&
+		      elf_file_read(m.path, &elf) == 0 && elf.has_lua;
+	}
+	proc_maps_close(&m);
+	return has;
+}
+
+/* Programs that were attached and in which no Lua state was seen yet. */
+static void say_unseen(struct recording *r, struct control_text *t)
+{
+	for (uint32_t i = 0; i < r->owner.process_slots; i++) {
+		const struct pool_process *const p = &r->owner.processes[i];
+		const uint32_t pid = p->pid;
+
+		if (atomic_load(&p->state) == SLOT_USED &&
+		    atomic_load(&p->vms) == 0 && has_lua(pid))
+			control_say(t, "waits any Lua state of process %" PRIu32
+				    ": none was seen yet\n", pid);
+	}
+}
+
 /* Lua states in which nothing was seen since recording was turned on; t may be
  * NULL. Those of processes that have ended leave their slots to others. */
 static void look_at_vms(struct recording *r, struct control_text *t)
@@ -107,6 +139,8 @@ static void do_status(struct recording *r, struct control_text *t)
 	if (r->attach.waits)
 		control_say(t, "waits process %d: it has called nothing yet\n",
 			    (int)pid_of(r));
+	else if (is == POOL_ON && r->attach.is_used && !r->opt.no_lua)
+		say_unseen(r, t);
 	control_say(t, "records %" PRIu64 "\n", r->drain.records);
 	control_say(t, "rate %.0f\n", r->speed.rate);
 	control_say(t, "pool %" PRIu32 "\n", pool_owner_fill(&r->owner));

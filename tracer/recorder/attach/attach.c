@@ -3,6 +3,7 @@
  * where the library must be loaded first.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/attach/attach.h"
+#include "tracer/recorder/base/elf_file.h"
 #include "tracer/recorder/base/message.h"
 
 #include <errno.h>
@@ -152,6 +153,16 @@ static int make_ready(struct attach *a, const char *library,
 	return read_mailbox(a, weft);
 }
 
+static bool has_own_lua(const struct attach *a)
+{
+	struct elf_file file;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe",
+		 (int)a->target.remote.pid);
+	return elf_file_read(path, &file) == 0 && file.has_lua;
+}
+
 static int lead_calls(struct attach *a, const struct remote_module *weft)
 {
 	const char *const why = load_lead(&a->load, weft);
@@ -165,6 +176,10 @@ static int lead_calls(struct attach *a, const struct remote_module *weft)
 			"thread of it stood still for %.1f ms",
 			(int)a->target.remote.pid, a->target.name,
 			(double)a->load.call.longest_ns / 1e6);
+	if (has_own_lua(a))
+		message_summary("it has a Lua of its own linked in, whose "
+				"calls are recorded only if it is linked with "
+				"weft and calls weft_lua_attach meanwhile");
 	return 0;
 }
 
