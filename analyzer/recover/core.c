@@ -3,48 +3,13 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/recover/core.h"
 
-#include "analyzer/base/mem.h"
 #include "tracepoints/pool.h"
 
-#include <elf.h>
-#include <stdio.h>
+#include <gelf.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { NOTES_MOST = 16 << 20, NOTE_ALIGN = 4 };
-
-static bool get(int fd, void *to, size_t size, uint64_t at)
-{
-	return at <= INT64_MAX &&
-	       pread(fd, to, size, (off_t)at) == (ssize_t)size;
-}
-
-static bool is_core(int fd, Elf64_Ehdr *e)
-{
-	return get(fd, e, sizeof(*e), 0) &&
-	       memcmp(e->e_ident, ELFMAG, SELFMAG) == 0 &&
-	       e->e_ident[EI_CLASS] == ELFCLASS64 &&
-	       e->e_ident[EI_DATA] == ELFDATA2LSB && e->e_type == ET_CORE &&
-	       e->e_phentsize == sizeof(Elf64_Phdr);
-}
-
-/* With too many segments for its field, the first section has their number. */
-static uint64_t count_segments(int fd, const Elf64_Ehdr *e)
-{
-	Elf64_Shdr first;
-
-	return e->e_phnum != PN_XNUM ? e->e_phnum :
-	       get(fd, &first, sizeof(first), e->e_shoff) ? first.sh_info : 0;
-}
-
-static bool is_pool(int fd, const Elf64_Phdr *p)
-{
-	uint64_t magic;
-
-	return p->p_type == PT_LOAD && p->p_filesz >= sizeof(struct pool) &&
-	       get(fd, &magic, sizeof(magic), p->p_offset) &&
-	       magic == POOL_MAGIC;
-}
+enum { NOTES_MOST = 16 << 20 }; /* bytes */
 
 /* One of count zero-terminated names. A removed file's has a word behind it. */
 static bool find_name(const char *name, const char *end, uint64_t count,
@@ -82,66 +47,60 @@ static bool read_files(const char *desc, size_t size, char path[PATH_MAX])
 			 count, path);
 }
 
-static size_t aligned(size_t n)
+static bool is_pool(int fd, const GElf_Phdr *p)
 {
-	return (n + NOTE_ALIGN - 1) / NOTE_ALIGN * NOTE_ALIGN;
+	uint64_t magic;
+
+	return p->p_type == PT_LOAD && p->p_filesz >= sizeof(struct pool) &&
+	       p->p_offset <= INT64_MAX &&
+	       pread(fd, &magic, sizeof(magic), (off_t)p->p_offset) ==
+	       (ssize_t)sizeof(magic) && magic == POOL_MAGIC;
 }
 
-static bool search_notes(const char *notes, size_t size, char path[PATH_MAX])
+static bool is_named(Elf *elf, const GElf_Phdr *p, char path[PATH_MAX])
 {
-	Elf64_Nhdr h;
+	Elf_Data *const notes =
+		p->p_type != PT_NOTE || p->p_filesz > NOTES_MOST ? NULL :
+		elf_getdata_rawchunk(elf, (int64_t)p->p_offset, p->p_filesz,
+				     p->p_align == 8 ? ELF_T_NHDR8 :
+				     ELF_T_NHDR);
+	size_t name, desc;
+	GElf_Nhdr h;
 
-	for (size_t at = 0; size - at >= sizeof(h); ) {
-		memcpy(&h, notes + at, sizeof(h));
-		at += sizeof(h);
-		if (aligned(h.n_namesz) > size - at)
-			return false;
-		at += aligned(h.n_namesz);
-		if (h.n_descsz > size - at)
-			return false;
+	for (size_t at = 0; notes && (at = gelf_getnote(notes, at, &h, &name,
+							&desc)) > 0; )
 		if (h.n_type == NT_FILE &&
-		    read_files(notes + at, h.n_descsz, path))
+		    read_files((const char *)notes->d_buf + desc, h.n_descsz,
+			       path))
 			return true;
-		if (aligned(h.n_descsz) > size - at)
-			return false;
-		at += aligned(h.n_descsz);
-	}
 	return false;
-}
-
-static bool is_named(int fd, const Elf64_Phdr *p, char path[PATH_MAX])
-{
-	char *notes;
-	bool found;
-
-	if (p->p_type != PT_NOTE || p->p_filesz > NOTES_MOST)
-		return false;
-	notes = mem_alloc(p->p_filesz + 1);
-	found = get(fd, notes, p->p_filesz, p->p_offset) &&
-		search_notes(notes, p->p_filesz, path);
-	mem_free(notes);
-	return found;
 }
 
 enum core core_find(int fd, struct core_pool *found)
 {
-	enum core what = CORE_UNRECORDED;
-	Elf64_Ehdr e;
-	Elf64_Phdr p;
+	enum core what = CORE_NONE;
+	Elf *elf;
+	GElf_Ehdr e;
+	GElf_Phdr p;
+	size_t n;
 
-	if (!is_core(fd, &e))
-		return CORE_NONE;
-	const uint64_t n = count_segments(fd, &e);
-
-	for (uint64_t i = 0; i < n && get(fd, &p, sizeof(p), e.e_phoff +
-					  i * sizeof(p)); i++) {
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (gelf_getehdr(elf, &e) && e.e_type == ET_CORE &&
+	    e.e_ident[EI_CLASS] == ELFCLASS64 &&
+	    elf_getphdrnum(elf, &n) == 0)
+		what = CORE_UNRECORDED;
+	for (size_t i = 0; what != CORE_NONE && i < n && i < INT32_MAX &&
+			   gelf_getphdr(elf, (int)i, &p); i++) {
 		if (is_pool(fd, &p)) {
 			found->begin = p.p_offset;
 			found->size = p.p_filesz;
-			return CORE_HAS_POOL;
+			what = CORE_HAS_POOL;
+			break;
 		}
-		if (what == CORE_UNRECORDED && is_named(fd, &p, found->path))
+		if (what == CORE_UNRECORDED && is_named(elf, &p, found->path))
 			what = CORE_NAMES_POOL;
 	}
+	elf_end(elf);
 	return what;
 }
