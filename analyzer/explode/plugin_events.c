@@ -48,7 +48,8 @@ typedef void text_fn(char out[TEXT_MAX], const struct session *,
 /* The function's name or, if it is not known, where the function is. The plugin
  * reads no debug information. */
 static void put_function(char out[TEXT_MAX], const struct session *s,
-			 const struct explode_event *event, const struct func *f)
+			 const struct explode_event *event,
+			 const struct func *f)
 {
 	char raw[TEXT_MAX], which[16] = "";
 

@@ -1,5 +1,6 @@
-/* in_check.c - checks whether a CTF folder is whole: its metadata first, then
- * each stream file against its index and its own packet headers. Knows how
+/* in_check.c - checks whether a CTF folder is whole: the packets of its
+ * metadata first, whose text babeltrace2 judges, then each stream file against
+ * its index and its own packet headers. Knows how
  * LTTng lays packets out; other writers' packets are not looked at.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_check.h"
@@ -95,11 +96,11 @@ static unsigned char *load(const char *path, size_t *size,
 	return bytes;
 }
 
-/* Join the text of all metadata packets, in place. Returns its length, or -1.
- * The header of a packet is a magic number, a uuid of 16 bytes, a checksum, the
- * content's and the packet's size in bits, three bytes that are 0 (compression,
- * encryption, kind of checksum) and the version. */
-static ssize_t unpack(unsigned char *bytes, size_t size, const struct why *why)
+/* Join the text of all metadata packets, in place: 0, or -1. The header of a
+ * packet is a magic number, a uuid of 16 bytes, a checksum, the content's and
+ * the packet's size in bits, three bytes that are 0 (compression, encryption,
+ * kind of checksum) and the version. */
+static int unpack(unsigned char *bytes, size_t size, const struct why *why)
 {
 	size_t out = 0;
 
@@ -127,49 +128,6 @@ static ssize_t unpack(unsigned char *bytes, size_t size, const struct why *why)
 	}
 	memmove(bytes, bytes + TSDL_HEAD, out);
 	bytes[out] = '\0';
-	return (ssize_t)out;
-}
-
-/* What follows the comment or string at p; p itself if there is none. */
-static const char *skip_quoted(const char *p, const char *end)
-{
-	if (p[0] == '/' && p[1] == '*') {
-		const char *const close = strstr(p + 2, "*/");
-		return close ? close + 2 : end;
-	}
-	if (p[0] == '"') {
-		for (p++; p < end && *p != '"'; p++)
-			p += *p == '\\' && p + 1 < end;
-		return p < end ? p + 1 : end;
-	}
-	return p;
-}
-
-/* Do the braces match, does it end with a semicolon, and is it text? This is no
- * parser, but it shows where metadata was cut off, and most bytes that were
- * overwritten. */
-static int check_text(const char *text, size_t size, const struct why *why)
-{
-	const char *const end = text + size;
-	long open = 0;
-	char last = 0;
-
-	for (const char *p = text; p < end; ) {
-		const char *const next = skip_quoted(p, end);
-
-		if (next != p) {
-			p = next;
-			continue;
-		}
-		open += (*p == '{') - (*p == '}');
-		if (open < 0 || *p == '\0' || (*p & 0x80))
-			return bad(why, "its metadata is damaged");
-		if (!strchr(" \t\r\n", *p))
-			last = *p;
-		p++;
-	}
-	if (open || last != ';')
-		return bad(why, "its metadata is cut short");
 	return 0;
 }
 
@@ -234,7 +192,6 @@ static int load_metadata(const char *path, struct metadata *m,
 {
 	size_t size = 0;
 	unsigned char *const bytes = load(path, &size, why);
-	ssize_t length = (ssize_t)size;
 
 	memset(m, 0, sizeof(*m));
 	if (!bytes)
@@ -245,12 +202,11 @@ static int load_metadata(const char *path, struct metadata *m,
 	if (size >= TSDL_HEAD && get32(bytes) == TSDL_MAGIC) {
 		memcpy(m->packet_uuid, bytes + 4, sizeof(m->packet_uuid));
 		m->has_packets = true;
-		length = unpack(bytes, size, why);
+		if (unpack(bytes, size, why))
+			return -1;
 	} else if (size < 10 || memcmp(bytes, "/* CTF 1.8", 10) != 0) {
 		return bad(why, "its metadata is damaged");
 	}
-	if (length < 0 || check_text(m->text, (size_t)length, why))
-		return -1;
 	find_uuid(m->text, m->uuid);
 	m->is_lttng = m->has_packets && is_lttng(m->text);
 	m->has_chunks = has_words(m->text, "name = \"weft:chunk\";");
