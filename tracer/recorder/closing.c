@@ -121,7 +121,6 @@ static void close_trace(struct recording *r)
 {
 	rotation_end(r);
 	summary_copy_counts(r);
-	census_finish(&r->sink.census);
 	if (r->sink.archive)
 		archive_pack(&r->archive);
 	notes_send_names(r, notes_send);

@@ -254,9 +254,8 @@ static int fill_snapshot(struct recording *r)
 {
 	struct flight *const f = &r->flight;
 
-	census_forget(&r->sink.census);
+	census_begin(&r->sink.census);
 	flight_ring_each(&f->ring, since(r), &f->gone, put_kept, r);
-	census_finish(&r->sink.census);
 	summary_copy_counts(r);
 	put_made(r, notes_start(r));
 	notes_send_names(r, put_made);

@@ -94,7 +94,7 @@ struct recording {
 static inline uint64_t recording_holds(const struct recording *r,
 				       enum census_kind kind)
 {
-	return r->sink.census.list[kind].count;
+	return r->sink.census.set[kind].n;
 }
 
 /* Copy what the pool says, once the recording has ended and before the notes of

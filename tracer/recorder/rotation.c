@@ -97,7 +97,6 @@ static void remove_oldest(struct recording *r, uint32_t n, uint32_t most)
 static int close_piece(struct recording *r)
 {
 	summary_copy_counts(r);
-	census_finish(&r->sink.census);
 	r->rotation.is_closing = true;
 	const uint32_t words = notes_end(r, CHUNK_PARTIAL | CHUNK_FLIGHT);
 

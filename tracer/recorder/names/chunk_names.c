@@ -19,14 +19,12 @@ enum { MODULE_LEAST = 4 + BUILD_ID_WORDS + STRING_HEAD_WORDS };
 
 /* ---- what was seen ---- */
 
-int name_set_init(struct name_set *s, uint32_t most)
+void name_set_init(struct name_set *s, uint32_t most)
 {
-	memset(s, 0, sizeof(*s));
+	if (s->slot)
+		memset(s->slot, 0, s->slots * sizeof(*s->slot));
 	s->most = most;
-	for (s->slots = 64; s->slots < 2 * most; s->slots *= 2)
-		;
-	s->slot = calloc(s->slots, sizeof(*s->slot));
-	return s->slot ? 0 : -1;
+	s->n = s->refused = 0;
 }
 
 uint32_t name_set_place(uint64_t hash)
@@ -38,22 +36,42 @@ uint32_t name_set_place(uint64_t hash)
 	return (uint32_t)XXH64(&hash, sizeof(hash), seed);
 }
 
+static uint64_t *slot_of(const struct name_set *s, uint64_t hash)
+{
+	uint32_t slot = name_set_place(hash) & (s->slots - 1);
+
+	while (s->slot[slot] != 0 && s->slot[slot] != hash)
+		slot = (slot + 1) & (s->slots - 1);
+	return &s->slot[slot];
+}
+
+/* False: no memory. */
+static bool grow_set(struct name_set *s)
+{
+	struct name_set more = { .slots = s->slots > 0 ? 2 * s->slots : 64 };
+
+	more.slot = calloc(more.slots, sizeof(*more.slot));
+	if (!more.slot)
+		return false;
+	for (uint32_t i = 0; i < s->slots; i++)
+		if (s->slot[i] != 0)
+			*slot_of(&more, s->slot[i]) = s->slot[i];
+	free(s->slot);
+	s->slot = more.slot;
+	s->slots = more.slots;
+	return true;
+}
+
 bool name_set_add(struct name_set *s, uint64_t hash)
 {
-	uint32_t slot;
-
 	hash |= 1;
-	slot = name_set_place(hash) & (s->slots - 1);
-	while (s->slot[slot] != 0) {
-		if (s->slot[slot] == hash)
-			return false;
-		slot = (slot + 1) & (s->slots - 1);
-	}
-	if (s->n >= s->most) {
+	if (s->slots > 0 && *slot_of(s, hash) == hash)
+		return false;
+	if (s->n >= s->most || (s->slots <= 2 * s->n && !grow_set(s))) {
 		s->refused++;
 		return false;
 	}
-	s->slot[slot] = hash;
+	*slot_of(s, hash) = hash;
 	s->n++;
 	return true;
 }

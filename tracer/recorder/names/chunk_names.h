@@ -18,10 +18,10 @@ struct name_set {
 	uint32_t refused;          /* what came when it was full */
 };
 
-/* Room for that many. Nothing is ever freed: the recorder keeps it as long as
- * it lives. Returns negative if there is no memory. */
-int name_set_init(struct name_set *s, uint32_t most);
-/* False: it is there already, or there is no room. */
+/* Empty it; that many have room from then on. Nothing is ever freed: the
+ * recorder keeps it as long as it lives. */
+void name_set_init(struct name_set *s, uint32_t most);
+/* False: it is there already, or there is no room, or no memory. */
 bool name_set_add(struct name_set *s, uint64_t hash);
 /* Where a hash table has this hash. A program may choose the hashes, but not so
  * that many of them share a place: that is random in each process. */

@@ -51,7 +51,8 @@ int lua_names_init(struct lua_names *n)
 {
 	memset(n, 0, sizeof(*n));
 	n->by_hash = calloc(SLOTS, sizeof(*n->by_hash));
-	return n->by_hash ? name_set_init(&n->seen, SEEN_MAX) : -1;
+	name_set_init(&n->seen, SEEN_MAX);
+	return n->by_hash ? 0 : -1;
 }
 
 /* ---- finding a text ---- */

@@ -327,10 +327,10 @@ int selection_init(struct selection *s, const struct selection_wish *wish,
 {
 	*s = (struct selection){ .verdicts = verdicts, .slots = slots,
 				 .names = names };
+	name_set_init(&s->seen, SEEN_MAX);
 	return split(&s->only, wish->only) && split(&s->skip, wish->skip) &&
 	       split(&s->count, wish->count) &&
-	       split(&s->start, wish->start) ?
-	       name_set_init(&s->seen, SEEN_MAX) : -1;
+	       split(&s->start, wish->start) ? 0 : -1;
 }
 
 void selection_note(struct selection *s, const struct chunk_items *items)

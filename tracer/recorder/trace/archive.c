@@ -41,8 +41,8 @@ int archive_init(struct archive *a, int folder)
 	memset(a, 0, sizeof(*a));
 	a->folder = a->list = -1;
 	a->limit = bytes_max;
-	if (name_set_init(&a->seen, FILES_MAX) == 0 &&
-	    mkdirat(folder, "archive", 0700) == 0)
+	name_set_init(&a->seen, FILES_MAX);
+	if (mkdirat(folder, "archive", 0700) == 0)
 		a->folder = openat(folder, "archive", O_RDONLY | O_DIRECTORY |
 				   O_NOFOLLOW | O_CLOEXEC);
 	if (a->folder >= 0)

@@ -9,20 +9,11 @@
 enum census_kind { CENSUS_PROCESSES, CENSUS_THREADS, CENSUS_VMS,
 		   CENSUS_KINDS };
 
-/* A list of numbers for each kind, of which some may be there twice. All zero
- * is a valid start. */
-struct census {
-	struct census_list {
-		uint64_t *id;
-		size_t count, room;
-	} list[CENSUS_KINDS];
-};
+struct census { struct name_set set[CENSUS_KINDS]; };
 
+/* Begin anew. */
+void census_begin(struct census *c);
 /* Note whose chunk this is. Without memory less is counted. */
 void census_note(struct census *c, const struct chunk_items *items);
 /* The same of a chunk that is known by its head alone. */
 void census_add(struct census *c, uint32_t process, uint32_t thread);
-/* Begin anew. */
-void census_forget(struct census *c);
-/* After this, list[].count says how many there are. */
-void census_finish(struct census *c);

@@ -93,6 +93,7 @@ int sink_init(struct sink *s, uint64_t bytes)
 {
 	memset(s, 0, sizeof(*s));
 	s->spill.fd = -1;
+	census_begin(&s->census);
 	return chunk_queue_init(&s->backlog, bytes);
 }
 
