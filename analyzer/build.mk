@@ -7,7 +7,7 @@ ANALYZER_OBJ := $(patsubst %.c,$(B)/obj/%.o,\
 # What is made from .proto files.
 PROTO := analyzer/profile/pprof analyzer/out/export/perfetto
 PROTO_H := $(PROTO:%=$(B)/gen/%.pb-c.h)
-ANALYZER_OBJ += $(PROTO:%=$(B)/obj/gen/%.pb-c.o)
+ANALYZER_OBJ += $(PROTO:%=$(B)/obj/gen/%.pb-c.o) $(CONTROL_OBJ)
 # What unit tests link with.
 ANALYZER_TEST_OBJ := $(filter-out $(B)/obj/analyzer/main.o,$(ANALYZER_OBJ))
 # The readers, the core and the base, without commands, symbols and output.

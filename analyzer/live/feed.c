@@ -8,7 +8,11 @@
 #include "analyzer/chunk/decode.h"
 #include "tracepoints/control.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum { ROOM = 1 << 20, AT_ONCE = 16 };
 

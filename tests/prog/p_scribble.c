@@ -4,7 +4,7 @@
  * thirds of the pool's file go.
  * flags: -I.
  * SPDX-License-Identifier: MIT */
-#include "tracepoints/control.h"
+#include "tracepoints/control.c"
 #include "tracepoints/pool.h"
 
 #include <sched.h>

@@ -2,7 +2,8 @@
 # provider only, which weft-record opens when the daemon is there.
 RECORDER_SRC := $(filter-out tracer/recorder/weft_main.c,\
 	$(wildcard tracer/recorder/*.c tracer/recorder/*/*.c))
-RECORDER_OBJ := $(RECORDER_SRC:%.c=$(B)/obj/%.o)
+CONTROL_OBJ := $(B)/obj/tracepoints/control.o
+RECORDER_OBJ := $(RECORDER_SRC:%.c=$(B)/obj/%.o) $(CONTROL_OBJ)
 # What a unit test of the recorder links.
 RECORDER_TEST_OBJ := $(filter-out %/record_main.o,$(RECORDER_OBJ))
 RECORDER_LIBS := -llttng-ctl -lelf -lpopt -llz4 -lzstd -liberty -ldl -lpthread -lm
@@ -34,6 +35,11 @@ $(B)/obj/tracepoints/weft_tp.o: tracepoints/weft_tp.c
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(OPT) -fPIC -fvisibility=hidden \
 		-Wall -Wextra $(WERROR) $(SANFLAGS) -MMD -MP $(CFLAGS) \
 		-c -o $@ $<
+
+$(CONTROL_OBJ): tracepoints/control.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) -fPIC -c -o $@ $<
 
 $(B)/obj/tracer/recorder/%.o: tracer/recorder/%.c
 	$(call say,CC,$<)

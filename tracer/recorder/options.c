@@ -446,61 +446,45 @@ static const char *stays_here(void)
 	       opt.archive ? "archive" : NULL;
 }
 
-/* Options about pieces and windows that need another one, or exclude it. NULL:
- * there are none. */
-static const char *half_said(void)
-{
-	return opt.max_files > 0 && opt.max_size == 0 ? "--max-files says how "
-		"many pieces of --max-size are kept; give both" :
-	       opt.max_size > 0 && opt.flight_bytes > 0 ? "--flight-recorder "
-		"writes no pieces, --max-size does; leave one of them out" :
-	       opt.duty_of > 0 && opt.duty_on == 0 ? "--of says how many "
-		"replicas share a --duty; give both" :
-	       (opt.duty_on > 0) + (opt.paused || opt.start_signal > 0) +
-		!!opt.start_on > 1 ? "--duty turns recording on by the clock, "
-		"--start-on by a call, --paused and --start-on-signal by "
-		"neither; give one of them" : NULL;
-}
-
-/* Options that cannot go together, or that need another one; of several
- * complaints the first is printed. what: of --%s in it. */
+/* Options that exclude each other, or of which one needs the other; of several
+ * complaints the first is printed. */
 static bool is_contradiction(void)
 {
-	const struct { bool is_wrong; const char *says, *what; } all[] = {
-		{ opt.max_depth > 0 && leaves_out(), "--max-depth and --%s: "
-		  "how deep a call lies would depend on when weft learns which "
-		  "functions to leave out; give one of them", leaves_out() },
-		{ opt.count_only && opt.min_duration > 0, "--min-duration "
-		  "takes times, and --count-only takes none; leave one of them "
-		  "out", NULL },
-		{ opt.budget > 0 && opt.count_only, "--budget and "
-		  "--count-only: where all calls are only counted, there is "
-		  "nothing left to demote; see weft record --help", NULL },
-		{ opt.relay.host[0] && stays_here(), "--%s writes files on "
-		  "this machine, but --relay sends the trace to another one; "
-		  "leave one of them out", stays_here() },
-		{ opt.flight_bytes > 0 && opt.archive, "--flight-recorder "
-		  "writes nothing until a snapshot is wanted, --archive does; "
-		  "leave one of them out", NULL },
-		{ opt.slow_n > 0 && opt.flight_bytes == 0, "--snapshot-on "
-		  "needs --flight-recorder, of which a snapshot is made; see "
-		  "weft record --help", NULL },
-		{ opt.slow_n > 0 && opt.count_only, "--snapshot-on looks for "
-		  "slow calls, and --count-only takes no times; leave one of "
-		  "them out", NULL },
-		{ opt.no_lua && opt.lua_init, "--lua-init loads weft to record "
-		  "Lua, which --no-lua does not; leave one of them out", NULL },
-		{ opt.count_only && opt.select.count, "--count-only counts all "
-		  "calls; leave out --count", NULL },
-		{ half_said(), "%s", half_said() },
+	const bool counts = opt.count_only, flight = opt.flight_bytes > 0,
+		   paused = opt.paused || opt.start_signal > 0;
+	const struct { bool is_wrong; const char *one, *other; } all[] = {
+		{ opt.max_depth > 0 && leaves_out(), "max-depth",
+		  leaves_out() },
+		{ counts && opt.min_duration > 0, "min-duration",
+		  "count-only" },
+		{ counts && opt.budget > 0, "budget", "count-only" },
+		{ counts && opt.slow_n > 0, "snapshot-on", "count-only" },
+		{ counts && opt.select.count, "count", "count-only" },
+		{ opt.relay.host[0] && stays_here(), "relay", stays_here() },
+		{ flight && opt.archive, "archive", "flight-recorder" },
+		{ flight && opt.max_size > 0, "max-size", "flight-recorder" },
+		{ opt.no_lua && opt.lua_init, "lua-init", "no-lua" },
+		{ opt.duty_on > 0 && paused, "duty", opt.paused ? "paused" :
+		  "start-on-signal" },
+		{ opt.duty_on > 0 && opt.start_on, "duty", "start-on" },
+		{ opt.start_on && paused, "start-on", opt.paused ? "paused" :
+		  "start-on-signal" },
+		/* The others need each other: */
+		{ opt.slow_n > 0 && !flight, "snapshot-on", "flight-recorder" },
+		{ opt.max_files > 0 && opt.max_size == 0, "max-files",
+		  "max-size" },
+		{ opt.duty_of > 0 && opt.duty_on == 0, "of", "duty" },
 	};
+	const size_t n = sizeof(all) / sizeof(*all), needs = n - 3;
+	size_t i = 0;
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		if (all[i].is_wrong) {
-			message(all[i].says, all[i].what);
-			return true;
-		}
-	return false;
+	while (i < n && !all[i].is_wrong)
+		i++;
+	if (i < n)
+		message(i < needs ? "--%s and --%s exclude each other: leave "
+			"one of them out" : "--%s needs --%s; see weft record "
+			"--help", all[i].one, all[i].other);
+	return i < n;
 }
 
 /* The program is there already. Negative: go on. */

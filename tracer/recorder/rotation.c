@@ -7,6 +7,7 @@
 #include "tracer/recorder/notes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -32,7 +32,7 @@ for n in 0 -1 1000001 3x ''; do
 done
 for other in '--skip f' '--only f' '--count f' '--budget 5%'; do
 	# shellcheck disable=SC2086
-	refuse 1 "max-depth and ${other%% *}: how deep" --max-depth 2 $other true
+	refuse 1 "max-depth and ${other%% *} exclude each other" --max-depth 2 $other true
 done
 refuse 127 'no program "no-such"' -- no-such
 refuse 127 'no program' -- ./no-such

@@ -6,8 +6,16 @@
 #include "tracepoints/control.h"
 #include "tracer/recorder/base/message.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 enum { GOOD = 0, USAGE = 1, CANNOT = 2 };
 

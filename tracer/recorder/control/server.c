@@ -5,9 +5,17 @@
 #include "tracer/recorder/base/chunk_queue.h"
 #include "tracer/recorder/base/message.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum {
 	WATCH_BYTES = 4 << 20,     /* many chunks */
