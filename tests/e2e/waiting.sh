@@ -1,7 +1,7 @@
 #!/bin/bash
 # weft status lists the Lua states that have passed no safe point since recording
 # was turned on, as they sleep in a C function, also in a coroutine; one that goes
-# on is not in the list. It says so, too, of an attached program that calls nothing.
+# on is not in the list. Of a program that is attached it says that none was seen.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 . tests/e2e/attach.inc

@@ -189,8 +189,8 @@ void test_drain_copies_what_waits_long(void)
 	REQUIRE(set_up());
 	fill(owner.small, 0, 1, 0, 10, 2 * s);
 	fill(owner.small + 1, 1, 2, 0, 10, s / 2);
-	drain_copy_older(&drain, 1000);
-	drain_copy_older(&drain, 1000);
+	drain_copy_older(&drain, 1000, false);
+	drain_copy_older(&drain, 1000, false);
 	REQUIRE(read_back(seen) == 1);
 	CHECK_EQ(seen[0].flags, CHUNK_PARTIAL);
 	CHECK_EQ(seen[0].thread, 1);
@@ -240,8 +240,8 @@ void test_drain_copies_what_is_open_again(void)
 	REQUIRE(set_up());
 	drain.late_below = 7;
 	fill(owner.small, 0, 1, 0, 10, 2 * s);
-	drain_copy_older(&drain, 1000);
-	drain_copy_open(&drain);
+	drain_copy_older(&drain, 1000, false);
+	drain_copy_older(&drain, 0, true);
 	REQUIRE(read_back(seen) == 2);
 	for (int i = 0; i < 2; i++) {
 		CHECK_EQ(seen[i].flags, CHUNK_PARTIAL | CHUNK_FLIGHT);
@@ -265,7 +265,7 @@ void test_drain_asks_to_cut(void)
 	CHECK_EQ(atomic_load(&owner.pool->generation),
 		 before + POOL_GENERATION_STEP);
 	CHECK(atomic_load(&owner.pool->cut_before) > 0);
-	drain_copy_older(&drain, 1000);
+	drain_copy_older(&drain, 1000, false);
 	drain_cut_older(&drain, 500);
 	/* All of it has been sent: no need. */
 	CHECK_EQ(atomic_load(&owner.pool->generation),
@@ -288,7 +288,7 @@ void test_drain_survives_an_overwritten_pool(void)
 		}
 		drain_poll(&drain);
 		drain_cut_older(&drain, 0);
-		drain_copy_older(&drain, 0);
+		drain_copy_older(&drain, 0, false);
 		registry_find_dead(&registry, true);
 	}
 	CHECK(drain.damaged > 0);

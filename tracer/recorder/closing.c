@@ -36,7 +36,7 @@ static uint32_t drain_rest(struct recording *r, uint64_t limit)
 static void copy_rest(struct recording *r, uint64_t limit)
 {
 	do
-		drain_copy_older(&r->drain, 0);
+		drain_copy_older(&r->drain, 0, false);
 	while (drain_rest(r, limit) > 0 && rate_mono_ms() < limit);
 }
 

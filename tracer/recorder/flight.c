@@ -232,7 +232,7 @@ static void gather(struct recording *r)
 	drain_poll(&r->drain);
 	drain_send_aside(&r->drain);
 	flight_ring_renew(&r->flight.ring);
-	drain_copy_open(&r->drain);
+	drain_copy_older(&r->drain, 0, true);
 	drain_poll(&r->drain);
 	drain_send_aside(&r->drain);
 	look_at_losses(r);

@@ -131,21 +131,10 @@ static void join_session(struct recording *r)
 	r->sink.lttng = !why;
 }
 
-/* Returns whether the session is there. */
-static bool open_session(struct recording *r)
-{
-	int got = 0;
-
-	while (r->session.socket >= 0 && got == 0) {
-		got = session_process_poll_open(&r->session);
-		poll(NULL, 0, got == 0);
-	}
-	return got > 0;
-}
-
 void lttng_join_wait(struct recording *r)
 {
-	if (open_session(r) && !writes_elsewhere(r) && !is_full_now(r))
+	if (r->session.socket >= 0 && session_process_open(&r->session) == 0 &&
+	    !writes_elsewhere(r) && !is_full_now(r))
 		join_session(r);
 	if (!r->sink.flight)
 		notes_send(r, notes_start(r));
@@ -154,6 +143,8 @@ void lttng_join_wait(struct recording *r)
 /* The daemon must not make the trace's folder again, later. */
 void lttng_join_undo(struct recording *r)
 {
-	if (r->session.has_opened || open_session(r))
+	struct session_process *const s = &r->session;
+
+	if (s->socket >= 0 && (s->has_opened || session_process_open(s) == 0))
 		session_process_close(&r->session, r->plan.output, 1000);
 }

@@ -309,7 +309,7 @@ static void on_beat(struct loop *l)
 	if (l->beat++ % 2 == 0)
 		drain_cut_older(&r->drain, CUT_AFTER_MS);
 	else
-		drain_copy_older(&r->drain, COPY_AFTER_MS);
+		drain_copy_older(&r->drain, COPY_AFTER_MS, false);
 	if (l->beat % 10 == 0)
 		registry_find_dead(&r->registry, true);
 	chunk_queue_rest(&r->drain.copies);

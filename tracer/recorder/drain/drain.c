@@ -446,16 +446,19 @@ static bool is_unsent(const struct drain *d, uint32_t i, uint64_t word)
 	return s->records != records || s->counted != counted;
 }
 
-/* Whether the buffer is being filled, was opened before that tick, and has
- * records that were not sent yet. */
+static bool is_open(const struct drain *d, uint32_t i, uint64_t word)
+{
+	return buffer_state(word) == BUFFER_FILLING &&
+	       header_of(d, i)->magic == CHUNK_MAGIC;
+}
+
+/* Whether it was opened before that tick, and has what was not sent yet. */
 static bool is_overdue(const struct drain *d, uint32_t i, uint64_t before,
 		       uint64_t word)
 {
-	const struct chunk_header *const h = header_of(d, i);
-
-	return buffer_state(word) == BUFFER_FILLING &&
-	       h->magic == CHUNK_MAGIC &&
-	       (int64_t)(before - h->tick_begin) > 0 && is_unsent(d, i, word);
+	return is_open(d, i, word) &&
+	       (int64_t)(before - header_of(d, i)->tick_begin) > 0 &&
+	       is_unsent(d, i, word);
 }
 
 static uint64_t tick_before(const struct drain *d, uint64_t ms)
@@ -482,7 +485,7 @@ static void copy_live(struct drain *d, uint32_t i, uint64_t word)
 	send_or_keep(d, chunk, words);
 }
 
-void drain_copy_older(struct drain *d, uint64_t ms)
+void drain_copy_older(struct drain *d, uint64_t ms, bool again)
 {
 	const uint64_t before = tick_before(d, ms);
 
@@ -490,19 +493,8 @@ void drain_copy_older(struct drain *d, uint64_t ms)
 	     i = pool_owner_next(d->owner, i)) {
 		const uint64_t word = state_of(d, i);
 
-		if (is_overdue(d, i, before, word))
-			copy_live(d, i, word);
-	}
-}
-
-void drain_copy_open(struct drain *d)
-{
-	for (uint32_t i = 0; i < pool_owner_buffers(d->owner);
-	     i = pool_owner_next(d->owner, i)) {
-		const uint64_t word = state_of(d, i);
-
-		if (buffer_state(word) == BUFFER_FILLING &&
-		    header_of(d, i)->magic == CHUNK_MAGIC)
+		if (again ? is_open(d, i, word) :
+		    is_overdue(d, i, before, word))
 			copy_live(d, i, word);
 	}
 }

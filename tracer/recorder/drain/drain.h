@@ -76,11 +76,9 @@ uint32_t drain_set_aside(struct drain *d);
 void drain_send_aside(struct drain *d);
 
 /* Send, as PARTIAL chunks, the new records in buffers that were opened more
- * than ms ago. The threads keep the buffers. */
-void drain_copy_older(struct drain *d, uint64_t ms);
-/* Send, as PARTIAL chunks, what is in all buffers that threads fill, even if it
- * was sent before. */
-void drain_copy_open(struct drain *d);
+ * than ms ago; again: all that threads fill, even if it was sent before. The
+ * threads keep the buffers. */
+void drain_copy_older(struct drain *d, uint64_t ms, bool again);
 /* Ask the threads to close, at their next event, the buffers that were opened
  * more than ms ago. Does nothing if there is no such buffer: each request costs
  * every thread a slow hook. */

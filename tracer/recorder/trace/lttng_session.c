@@ -33,6 +33,7 @@ enum {
 	OPEN_S = 30,                /* ... while the session is made */
 	DAEMON_S = 60,              /* the lock, and a start or an end */
 	/* What the recorder waits for. */
+	STEP_MS = 2,                /* for an answer, before it looks again */
 	LOOK_MS = 500,              /* between looks at the output's size */
 	/* LTTng's channels. */
 	BLOCK_US = 1000000,         /* LTTng may hold us up for so long */
@@ -560,29 +561,31 @@ const char *session_process_hangs(const struct session_process *s)
 	return why;
 }
 
-int session_process_poll_open(struct session_process *s)
+int session_process_open(struct session_process *s)
 {
-	int got;
+	const char *why = NULL;
+	int got = 0;
 
-	while ((got = receive(s, 0)) == 1 && reply.status > 0)
-		s->heard_ns = rate_mono() +
-			      (reply.status == STARTS_DAEMON ? starts_ns : 0);
+	while (!why && (got == 0 || (got == 1 && reply.status > 0))) {
+		got = receive(s, STEP_MS);
+		if (got == 1 && reply.status > 0)
+			s->heard_ns = rate_mono() + (reply.status ==
+				      STARTS_DAEMON ? starts_ns : 0);
+		if (got == 0)
+			why = session_process_hangs(s);
+		if (got == 0 && !why && rate_mono() > s->heard_ns + silent_ns)
+			why = "the session daemon does not answer";
+	}
 	if (got == 1 && reply.status == 0) {
 		s->daemon = open_pidfd(reply.daemon);
 		s->consumer = open_pidfd(reply.consumer);
 		s->has_opened = true;
 		wait_from_now(s);
-		return 1;
-	}
-	const char *why = got == 1 ? reply.why : session_process_hangs(s);
-
-	if (!why && rate_mono() > s->heard_ns + silent_ns)
-		why = "the session daemon does not answer";
-
-	if (got == 0 && !why)
 		return 0;
+	}
 	message_trouble("no LTTng session: %s; recording goes to spill.weft",
-			why ? why : "the process that asks for it has died");
+			why ? why : got == 1 ? reply.why :
+			"the process that asks for it has died");
 	dismiss(s);
 	return -1;
 }

@@ -49,10 +49,10 @@ void session_process_init(struct session_process *s);
  * yet. Prints why and returns negative if it cannot. */
 int session_process_start(struct session_process *s,
 			  const struct session_plan *plan);
-/* Does the session run? Positive: it does; 0: that is not known yet. Prints why
- * and returns negative if it does not, or if nothing was heard of the daemon
- * for a second; of one that is being started, for 3 s. Does not wait. */
-int session_process_poll_open(struct session_process *s);
+/* Wait until the session runs. Prints why and returns negative if it does not,
+ * or if nothing was heard of the daemon for a second; of one that is being
+ * started, for 3 s. */
+int session_process_open(struct session_process *s);
 /* Why the daemon is to be waited for no longer. NULL: it may yet answer. */
 const char *session_process_hangs(const struct session_process *s);
 /* Which of the daemons has died; NULL: none that is watched. Does not wait. */
