@@ -386,8 +386,7 @@ static enum outcome run_call(const struct stopped *s,
 enum { CALL_AT = 4096, TEXT_AT = 2 * CALL_AT, TEXT_MAX = PATH_MAX,
        FRAME_AT = SCRATCH - FRAME_MAX };
 
-/* What a thread has left that went on without us; 0: nothing. The next call
- * gives it back. */
+/* What a thread has left that went on without us; 0: nothing. */
 static uint64_t left_over;
 
 /* Nothing is both written and executed: where the kernel denies that (MDWE), it
@@ -486,6 +485,8 @@ static const char *do_call(struct stopped *s, const struct sleeper_libc *libc,
 			   struct stopped_call *c)
 {
 	tidy(s, libc, c);
+	if (c->function == 0)
+		return NULL;
 	const uint64_t low = map_scratch(s, libc, c);
 
 	if (low == 0)
@@ -621,7 +622,18 @@ static const char *find_and_do(const struct remote *r,
 const char *stopped_do(const struct remote *r, const struct sleeper_libc *libc,
 		       struct stopped_call *call, bool waits)
 {
-	return still_hangs() ? HANGS : find_and_do(r, libc, call, waits);
+	struct stopped_call none = *call;
+
+	if (still_hangs())
+		return HANGS;
+	const char *const why = find_and_do(r, libc, call, waits);
+
+	if (left_over == 0)
+		return why;
+	none.function = 0;
+	find_and_do(r, libc, &none, waits);
+	call->longest_ns = none.longest_ns;
+	return why;
 }
 
 #else
