@@ -30,7 +30,7 @@ done
 needs() { readelf -d "$1" | grep NEEDED; }
 for file in "$record"/bin/* "$record"/libexec/weft/* "$record"/lib/*.so \
 	"$record"/lib/weft/*; do
-	! needs "$file" | grep -E 'babeltrace|libdw|libelf|gnuplot|liblua' ||
+	! needs "$file" | grep -E 'babeltrace|libdw|gnuplot|liblua' ||
 		fail "$file needs what the recording half must not"
 done
 for file in "$read"/bin/* "$read"/libexec/weft/*; do
