@@ -164,11 +164,14 @@ static bool is_confined(pid_t pid)
 	return is;
 }
 
-/* NULL: nothing does. */
-static const char *why_not_state(const struct target *t)
+/* NULL: nothing does. A file that cannot be read says nothing: to open the
+ * process's memory will say why. */
+static const char *why_not(const struct target *t)
 {
 	const pid_t pid = t->remote.pid;
 	const char state = process_state(pid);
+	struct elf_file file;
+	char path[64];
 
 	if (pid == getpid() || pid == getppid())
 		return "that is weft itself";
@@ -180,42 +183,21 @@ static const char *why_not_state(const struct target *t)
 		return "a debugger or another tracer holds it";
 	if (proc_status(pid, "VmSize:") < 0)
 		return "it is a thread of the kernel";
-	return NULL;
-}
-
-static const char *why_not_namespace(const struct target *t)
-{
-	if (!same_namespace(t->remote.pid, "pid"))
-		return "it is in another PID namespace (a container): run weft "
-		       "record in there, or beside it with a shared one";
-	if (!same_namespace(t->remote.pid, "mnt"))
-		return "it sees other files (a container, or a private mount "
-		       "namespace): run weft record in there";
-	return NULL;
-}
-
-static const char *why_not_confined(const struct target *t)
-{
-	return is_confined(t->remote.pid) ?
-	       "it has given up system calls (seccomp), and might be killed "
-	       "for those that joining a recording takes: record it from its "
-	       "start" : NULL;
-}
-
-static const char *why_not_file(const struct target *t)
-{
-	char path[64];
-	struct elf_file file;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)t->remote.pid);
+	if (!same_namespace(pid, "pid") || !same_namespace(pid, "mnt"))
+		return "it is in another PID namespace, or sees other files (a "
+		       "container): run weft record in there";
+	if (is_confined(pid))
+		return "it has given up system calls (seccomp), and might be "
+		       "killed for those that joining a recording takes: "
+		       "record it from its start";
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	if (elf_file_read(path, &file) != 0)
-		return NULL; /* opening its memory will say why */
+		return NULL;
 	if (file.is_foreign)
 		return "it is a 32-bit program, or one for another machine";
-	if (file.is_static)
-		return "it is linked statically, so that no library can be "
-		       "loaded into it: link it dynamically";
-	return NULL;
+	return !file.is_static ? NULL :
+	       "it is linked statically, so that no library can be loaded into "
+	       "it: link it dynamically";
 }
 
 static void read_identity(struct target *t)
@@ -247,13 +229,7 @@ int target_find(struct target *t, const char *text)
 	if (t->remote.pid == 0)
 		return -1;
 	read_identity(t);
-	why = why_not_state(t);
-	if (!why)
-		why = why_not_namespace(t);
-	if (!why)
-		why = why_not_confined(t);
-	if (!why)
-		why = why_not_file(t);
+	why = why_not(t);
 	if (!why && remote_open(&t->remote, t->remote.pid) != 0)
 		why = why_forbidden(t);
 	if (why)
