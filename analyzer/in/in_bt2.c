@@ -1,23 +1,36 @@
-/* in_bt2.c - the graph: sources, a muxer, and a sink that puts chunks into the
- * ring. Knows babeltrace2; knows nothing of what the words of a chunk mean.
+/* in_bt2.c - the graph: sources, a muxer, and a sink that sends chunks. Knows
+ * babeltrace2; knows nothing of what the words of a chunk mean.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_bt2.h"
 
-#include <stdio.h>
+#include "analyzer/base/child.h"
+
 #include <string.h>
 
+/* A child whose parent hears nothing counts as hanging: so many batches of
+ * messages without a chunk are told. */
+enum { QUIET = 64 };
+
 struct reader {
-	struct in_ring *ring;
+	FILE *to;
+	unsigned quiet;
+	char bytes[IN_CHUNK_BYTES];
 	/* The class of the last event, and whether it is weft:chunk. A trace
 	 * has few classes, so that names are hardly ever compared. */
 	const bt_event_class *known;
 	bool is_chunk;
 };
 
+static void send(FILE *to, char kind, const void *bytes, size_t n)
+{
+	child_send(to, &kind, 1, bytes, n);
+}
+
 /* Report a failure, with babeltrace2's own cause. Returns -1. */
-static int fail(struct in_ring *ring, const char *what)
+static int fail(FILE *to, const char *what)
 {
 	const bt_error *const error = bt_current_thread_take_error();
+	char text[400];
 
 	if (error) {
 		/* The first cause is the innermost one: it says what is
@@ -25,13 +38,13 @@ static int fail(struct in_ring *ring, const char *what)
 		const bt_error_cause *const cause = bt_error_get_cause_count(
 			error) ? bt_error_borrow_cause_by_index(error, 0) :
 			NULL;
-		snprintf(ring->text, sizeof(ring->text), "%s: %.300s", what,
+		snprintf(text, sizeof(text), "%s: %.300s", what,
 			 cause ? bt_error_cause_get_message(cause) : "");
 		bt_error_release(error);
 	} else {
-		snprintf(ring->text, sizeof(ring->text), "%s", what);
+		snprintf(text, sizeof(text), "%s", what);
 	}
-	ring->failed = 1;
+	send(to, IN_BT2_FAILED, text, strlen(text));
 	return -1;
 }
 
@@ -106,9 +119,11 @@ static void take_event(struct reader *r, const bt_message *message)
 		r->known = class;
 		r->is_chunk = name && strcmp(name, "weft:chunk") == 0;
 	}
-	if (r->is_chunk)
-		in_ring_put(r->ring, in_bt2_chunk(event,
-						  in_ring_room(r->ring)));
+	if (r->is_chunk) {
+		send(r->to, IN_BT2_CHUNK, r->bytes,
+		     in_bt2_chunk(event, r->bytes));
+		r->quiet = 0;
+	}
 }
 
 /* Count events that LTTng discarded. A message that does not say how many
@@ -120,11 +135,12 @@ static void take_discarded(struct reader *r, const bt_message *message)
 	if (bt_message_discarded_events_get_count(message, &n) !=
 	    BT_PROPERTY_AVAILABILITY_AVAILABLE)
 		n = 1;
-	r->ring->discarded += n;
+	send(r->to, IN_BT2_DISCARDED, &n, sizeof(n));
 }
 
-/* The sink: takes what the muxer gives. Progress is counted by messages, so
- * that the parent can tell a long trace from a reader that hangs. */
+/* The sink: takes what the muxer gives. What was sent is flushed at once, so
+ * that the parent has it, and can tell a long trace from a reader that
+ * hangs. */
 static bt_graph_simple_sink_component_consume_func_status
 consume(bt_message_iterator *iterator, void *ctx)
 {
@@ -140,13 +156,15 @@ consume(bt_message_iterator *iterator, void *ctx)
 	for (uint64_t i = 0; i < count; i++) {
 		const bt_message_type type = bt_message_get_type(messages[i]);
 
-		r->ring->progress++;
 		if (type == BT_MESSAGE_TYPE_EVENT)
 			take_event(r, messages[i]);
 		else if (type == BT_MESSAGE_TYPE_DISCARDED_EVENTS)
 			take_discarded(r, messages[i]);
 		bt_message_put_ref(messages[i]);
 	}
+	if (r->quiet++ % QUIET == QUIET - 1)
+		send(r->to, IN_BT2_PROGRESS, NULL, 0);
+	fflush(r->to);
 	return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_OK;
 }
 
@@ -262,40 +280,47 @@ static int add_sink(bt_graph *graph, const struct muxer *m, struct reader *r)
 }
 
 /* Build the graph and run it. What a failure leaves behind is not freed. */
-static int run(struct in_ring *ring, const struct in_source *s, size_t count)
+static int run(FILE *to, const struct in_source *s, size_t count)
 {
-	struct reader reader = { .ring = ring };
+	static struct reader reader;
 	struct muxer muxer = { 0 };
 	bt_graph *const graph = bt_graph_create(0);
 	const bt_plugin *const ctf = plugin("ctf");
 	const bt_plugin *const utils = plugin("utils");
 
 	if (!graph || !ctf || !utils)
-		return fail(ring, "babeltrace2's plugins ctf and utils cannot "
+		return fail(to, "babeltrace2's plugins ctf and utils cannot "
 			    "be loaded");
 	if (add_muxer(graph, utils, &muxer))
-		return fail(ring, "babeltrace2 makes no muxer");
+		return fail(to, "babeltrace2 makes no muxer");
 	for (size_t i = 0; i < count; i++) {
 		if (!is_known(s, i) &&
-		    add_source(graph, ctf, s, i, count, &muxer))
-			return fail(ring, "babeltrace2 cannot open it");
-		ring->progress++;
+		    add_source(graph, ctf, s, i, count, &muxer)) {
+			/* Its own words are no more than the path. */
+			bt_current_thread_clear_error();
+			return fail(to, "the CTF trace is damaged: babeltrace2 "
+				    "cannot open it");
+		}
+		send(to, IN_BT2_PROGRESS, NULL, 0);
+		fflush(to);
 	}
 	if (muxer.used == 0) /* no stream at all */
 		return 0;
+	reader.to = to;
 	if (add_sink(graph, &muxer, &reader))
-		return fail(ring, "babeltrace2 connects no sink");
+		return fail(to, "babeltrace2 connects no sink");
 	if (bt_graph_run(graph) != BT_GRAPH_RUN_STATUS_OK)
-		return fail(ring, "babeltrace2 gave up");
+		return fail(to, "babeltrace2 gave up");
 	/* The process ends next: nothing is taken apart. */
 	return 0;
 }
 
-void in_bt2_run(struct in_ring *ring, const struct in_source *s, size_t count)
+void in_bt2_run(const void *sources, FILE *to)
 {
-	run(ring, s, count);
-	in_ring_room(ring);
-	in_ring_put(ring, 0);
+	const struct in_sources *const s = sources;
+
+	run(to, s->list, s->count);
+	send(to, IN_BT2_END, NULL, 0);
 }
 
 void in_bt2_version(char *text, size_t room)

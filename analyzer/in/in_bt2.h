@@ -1,16 +1,36 @@
-/* in_bt2.h - CTF through libbabeltrace2: a graph whose sink puts the words of
- * each event weft:chunk into a ring.
+/* in_bt2.h - CTF through libbabeltrace2, in a process of its own: a graph whose
+ * sink sends the bytes of each event weft:chunk.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "analyzer/in/in_child.h"
+#include "tracepoints/packed.h"
 
 #include <babeltrace2/babeltrace.h>
+#include <stdio.h>
 
-/* An in_child_fn: read all sources, in the order of their events' times. The
- * end mark is put into the ring in any case; a failure is told by the ring's
- * failed and text. */
-void in_bt2_run(struct in_ring *, const struct in_source *, size_t count);
+enum { IN_CHUNK_BYTES = PACKED_MAX_WORDS * 8 };
+
+/* A CTF folder. Those of one uuid are pieces of one trace (rotation); one whose
+ * uuid is "" is a trace of its own. */
+struct in_source { const char *path; char uuid[40]; };
+
+/* What is to be read: struct in_source count times. */
+struct in_sources { const struct in_source *list; size_t count; };
+
+/* The first byte of a message, and what follows: */
+enum {
+	IN_BT2_CHUNK = 'c',      /* as in_bt2_chunk copies it */
+	IN_BT2_DISCARDED = 'd',  /* uint64_t: events that LTTng says it
+	                          * discarded */
+	IN_BT2_PROGRESS = 'p',   /* nothing: it gets on */
+	IN_BT2_FAILED = 'f',     /* why, without a NUL */
+	IN_BT2_END = 'e',        /* nothing: no message follows */
+};
+
+/* The work of a child (base/child.h), whose ctx is a struct in_sources: read
+ * all sources, in the order of their events' times. The end is sent in any
+ * case, but not if it crashes. */
+void in_bt2_run(const void *sources, FILE *to);
 
 /* Copy the chunk of an event weft:chunk, of any version of the format, to where
  * IN_CHUNK_BYTES fit, and return how many bytes it has: for held_open, which

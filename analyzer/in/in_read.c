@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in.h"
 
+#include "analyzer/base/child.h"
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/text.h"
@@ -13,7 +14,6 @@
 #include "analyzer/in/in_bt2.h"
 #include "analyzer/in/in_carve.h"
 #include "analyzer/in/in_check.h"
-#include "analyzer/in/in_child.h"
 #include "analyzer/in/in_find.h"
 #include "analyzer/in/in_order.h"
 
@@ -38,6 +38,9 @@ struct reading {
 	struct map *ahead;           /* chunks of good folders that came from
 	                              * the carver before babeltrace2 */
 	uint64_t refused;            /* by held_open, from babeltrace2 */
+	uint64_t discarded;          /* events, by LTTng */
+	bool has_ended, has_failed;  /* babeltrace2 said so */
+	bool is_stopped;             /* by who gets the chunks */
 	struct in_summary *summary;
 };
 
@@ -212,48 +215,65 @@ static enum in_order_result take_bytes(struct reading *r, const char *bytes,
 	return got;
 }
 
-/* Take all chunks of the child. If it failed or gave what is no chunk, the
- * carver looks for the rest. */
-static enum in_order_result read_child(struct reading *r, struct in_child *c)
+/* Take a message of the child. */
+static int take_message(void *ctx, const char *message, size_t size)
 {
-	const struct in_ring *const ring = in_child_ring(c);
-	const char *bytes;
-	size_t n;
-	int got;
+	struct reading *const r = ctx;
+	uint64_t n;
 
-	while ((got = in_child_next(c, &bytes, &n)) > 0)
-		if (take_bytes(r, bytes, n) == IN_ORDER_STOP)
-			return IN_ORDER_STOP;
-	if (got < 0)
-		say(r, "%s", in_child_why(c));
-	if (ring->discarded)
-		say(r, "events that LTTng discarded: %llu",
-		    (unsigned long long)ring->discarded);
-	if (got < 0 || r->refused)
-		carve_good(r);
-	return IN_ORDER_TAKEN;
+	switch (size > 0 ? message[0] : 0) {
+	case IN_BT2_CHUNK:
+		r->is_stopped = take_bytes(r, message + 1, size - 1) ==
+				IN_ORDER_STOP;
+		return r->is_stopped ? -1 : 0;
+	case IN_BT2_DISCARDED:
+		if (size != 1 + sizeof(n))
+			return -1;
+		memcpy(&n, message + 1, sizeof(n));
+		r->discarded += n;
+		return 0;
+	case IN_BT2_PROGRESS:
+		return 0;
+	case IN_BT2_FAILED:
+		r->has_failed = true;
+		say(r, "%.*s", (int)size - 1, message + 1);
+		return 0;
+	case IN_BT2_END:
+		r->has_ended = true;
+		return 0;
+	default:
+		return -1;
+	}
 }
 
-/* Read the undamaged folders through babeltrace2; if it cannot even be started,
- * by the carver. */
+/* Read the undamaged folders through babeltrace2. A damaged length can make it
+ * ask for memory without end: it gets 1 GiB, and 64 MiB a stream file. If it
+ * failed or gave what is no chunk, the carver looks for the rest. */
 static enum in_order_result read_good(struct reading *r)
 {
-	enum in_order_result got;
-	struct in_child *c;
+	const struct in_sources sources = { r->sources, r->source_count };
+	const struct child_job job = {
+		.what = "babeltrace2", .work = in_bt2_run,
+		.work_ctx = &sources, .take = take_message, .take_ctx = r,
+		.most = 1 + IN_CHUNK_BYTES,
+		.memory = (UINT64_C(1) << 30) +
+			  r->good_streams * (UINT64_C(64) << 20) };
+	char why[CHILD_WHY] = "babeltrace2 ended early";
 
 	if (!r->source_count)
 		return IN_ORDER_TAKEN;
-	c = in_child_start(in_bt2_run, r->sources, r->source_count,
-			   r->good_streams);
-	if (!c) {
-		err_clear();
-		say(r, "babeltrace2 cannot be started");
-		carve_good(r);
-		return IN_ORDER_TAKEN;
+	if (child_run(&job, why) != 0 || !r->has_ended) {
+		r->has_failed = true;
+		say(r, "%s", why);
 	}
-	got = read_child(r, c);
-	in_child_end(c);
-	return got;
+	if (r->is_stopped)
+		return IN_ORDER_STOP;
+	if (r->discarded)
+		say(r, "events that LTTng discarded: %llu",
+		    (unsigned long long)r->discarded);
+	if (r->has_failed || r->refused)
+		carve_good(r);
+	return IN_ORDER_TAKEN;
 }
 
 /* ---- the whole ---- */
@@ -348,7 +368,7 @@ static void sum_up(struct reading *r)
 		s->duplicates += r->carve->duplicates;
 		s->bad = r->carve->bad + r->refused;
 	}
-	if (map_count(r->ahead))
+	if (map_count(r->ahead) && !r->has_failed)
 		say(r, "chunks that babeltrace2 did not give, and that the "
 		    "carver found: %zu", map_count(r->ahead));
 	if (in_order_beginnings(r->order))

@@ -339,12 +339,12 @@ static void name_modules(struct func_table *funcs, struct arena *arena,
 			 const struct sym_options *options,
 			 struct naming *modules)
 {
-	const int64_t end = sym_child_now() +
+	const int64_t end = child_now() +
 			    (int64_t)options->seconds * ALL_MODULES * 1000;
 	unsigned server_seconds = SERVER_SECONDS;
 
 	for (elf_id elf = 1; elf <= func_elf_count(funcs); elf++) {
-		const int64_t left = (end - sym_child_now()) / 1000;
+		const int64_t left = (end - child_now()) / 1000;
 		struct task task = {
 			.funcs = funcs, .arena = arena, .elf = elf,
 			.module = &modules[elf - 1],

@@ -1,13 +1,10 @@
-/* sym_child.h - the process that reads ELF files for its parent: bounded in
- * time, memory and in what it may send, as a file may be made to do harm.
+/* sym_child.h - what the process that reads ELF files sends to its parent.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "analyzer/base/child.h"
 
-/* What the child writes into the pipe: this, then the bytes of two strings,
+/* What the child sends: this, then the bytes of two strings,
  * each at most SYM_NAME_BYTES. sym_child_send sets name_size and file_size
  * (bytes, without a NUL). The user of the job gives the other fields their
  * meaning, and checks them: the child is not trusted. */
@@ -18,7 +15,7 @@ struct sym_answer {
 };
 
 /* Bytes: of a string in an answer; of a reason, with its NUL. */
-enum { SYM_NAME_BYTES = 4096, SYM_WHY = 256 };
+enum { SYM_NAME_BYTES = 4096, SYM_WHY = CHILD_WHY };
 
 /* Runs in the child: sends answers into the pipe with sym_child_send. The child
  * ends when it returns. What it changes in memory is lost. */
@@ -39,12 +36,7 @@ struct sym_job {
 	uint64_t bytes;          /* and send at most this much */
 };
 
-/* CLOCK_MONOTONIC in ms. */
-int64_t sym_child_now(void);
-
-/* Run the job, and wait for its end. 0: all answers of the child were taken.
- * -1: they were not, and why (SYM_WHY bytes) says why; the answers that came
- * are good all the same. The child never outlives the call. */
+/* As child_run. */
 int sym_child_run(const struct sym_job *, char *why);
 
 /* In the child: send an answer. Both strings are cut to SYM_NAME_BYTES. */

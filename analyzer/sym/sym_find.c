@@ -33,13 +33,13 @@ struct library {
 	void (*set_progress)(void *client, progress_fn *);
 };
 
-static int64_t deadline; /* sym_child_now */
+static int64_t deadline; /* child_now */
 
 /* Called from time to time while the library waits; non-zero ends the wait. */
 static int watch(void *client, long a, long b)
 {
 	(void)client, (void)a, (void)b;
-	return sym_child_now() >= deadline;
+	return child_now() >= deadline;
 }
 
 /* Load the library; -1 if it is not installed. */
@@ -75,7 +75,7 @@ static void set_limits(const char *urls, unsigned seconds)
 	 * has answered for that long. */
 	setenv("DEBUGINFOD_RETRY_LIMIT", "0", 1);
 	unsetenv("DEBUGINFOD_PROGRESS");
-	deadline = sym_child_now() + (int64_t)seconds * 1000;
+	deadline = child_now() + (int64_t)seconds * 1000;
 }
 
 /* Ask for the module's file; NULL with a reason if there is none. Otherwise the
@@ -94,7 +94,7 @@ static char *ask(const struct library *l, const struct elf_module *module,
 	fd = l->find(client, module->build_id, module->build_id_size, &path);
 	if (fd >= 0)
 		close(fd);
-	else if (sym_child_now() + 1000 >= deadline)
+	else if (child_now() + 1000 >= deadline)
 		*why = "the server did not answer in time";
 	l->end(client);
 	return fd >= 0 ? path : NULL;
@@ -109,7 +109,7 @@ static char *ask_servers(const struct elf_module *module, enum sym_want want,
 			 const char **why)
 {
 	const char *const known = urls ? urls : getenv("DEBUGINFOD_URLS");
-	const int64_t began = sym_child_now();
+	const int64_t began = child_now();
 	const unsigned limit = *seconds;
 	struct library l;
 	char *path;
@@ -124,7 +124,7 @@ static char *ask_servers(const struct elf_module *module, enum sym_want want,
 		return NULL;
 	set_limits(urls, limit);
 	path = ask(&l, module, why);
-	*seconds = (unsigned)((sym_child_now() - began) / 1000);
+	*seconds = (unsigned)((child_now() - began) / 1000);
 	return path;
 }
 

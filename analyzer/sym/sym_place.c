@@ -238,12 +238,12 @@ static void ask_module(struct places_task *t, unsigned seconds)
 void sym_places(struct session *s, struct arena *arena,
 		const struct sym_options *options)
 {
-	const int64_t end = sym_child_now() +
+	const int64_t end = child_now() +
 			    (int64_t)options->seconds * 1000;
 
 	for (elf_id elf = 1; elf <= func_elf_count(s->funcs); elf++) {
 		const bool probe = is_probe_module(func_elf(s->funcs, elf));
-		const int64_t left = (end - sym_child_now()) / 1000;
+		const int64_t left = (end - child_now()) / 1000;
 		struct places_task t = { .session = s, .arena = arena,
 					 .elf = elf,
 					 .wish = { options, SYM_NAMES, 0 } };

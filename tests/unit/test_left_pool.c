@@ -90,6 +90,8 @@ static void make_core(bool has_pool)
 	memcpy(e->e_ident, ELFMAG, SELFMAG);
 	e->e_ident[EI_CLASS] = ELFCLASS64;
 	e->e_ident[EI_DATA] = ELFDATA2LSB;
+	e->e_ident[EI_VERSION] = EV_CURRENT;
+	e->e_version = EV_CURRENT;
 	e->e_type = ET_CORE;
 	e->e_phoff = sizeof(*e);
 	e->e_phentsize = sizeof(*p);

@@ -139,12 +139,12 @@ void test_merge_refuses_too_many_lengths(void)
 	const struct profile_length lengths[] = {
 		{ 1, 7, UINT64_C(1) << 49 }, { 0, 7, UINT64_C(1) << 49 } };
 
-	CHECK_EQ(profile_session_add(p, PROFILE_PROCESS, &process, 1), 0);
-	CHECK_EQ(profile_session_add(p, PROFILE_THREAD, &thread, 1), 0);
-	CHECK_EQ(profile_session_add(p, PROFILE_NODE, &root, 1), 0);
-	CHECK_EQ(profile_session_add(p, PROFILE_COLLECTED, &collected, 1), 0);
-	CHECK_EQ(profile_session_add(p, PROFILE_LENGTH, lengths, 1), 0);
-	CHECK_EQ(profile_session_add(p, PROFILE_LENGTH, &lengths[1], 1), -1);
+	CHECK_EQ(profile_session_add(p, PROFILE_PROCESS, &process), 0);
+	CHECK_EQ(profile_session_add(p, PROFILE_THREAD, &thread), 0);
+	CHECK_EQ(profile_session_add(p, PROFILE_NODE, &root), 0);
+	CHECK_EQ(profile_session_add(p, PROFILE_COLLECTED, &collected), 0);
+	CHECK_EQ(profile_session_add(p, PROFILE_LENGTH, lengths), 0);
+	CHECK_EQ(profile_session_add(p, PROFILE_LENGTH, &lengths[1]), -1);
 	CHECK(!profile_session_end(p, -1));
 	err_clear();
 }
@@ -162,19 +162,19 @@ static bool is_read(const struct cct_node *node, const struct profile_cpu *cpu,
 	const struct func func = { .kind = FUNC_MARK, .name = "f", .file = "",
 				   .source = "f", .hint = "" };
 	const struct cct_node root = { .thread = 0 };
-	int status = profile_session_add(p, PROFILE_HEAD, &head, 1);
+	int status = profile_session_add(p, PROFILE_HEAD, &head);
 	struct session *s;
 
-	status |= profile_session_add(p, PROFILE_FUNC, &func, 1);
-	status |= profile_session_add(p, PROFILE_PROCESS, &process, 1);
-	status |= profile_session_add(p, PROFILE_THREAD, &thread, 1);
-	status |= profile_session_add(p, PROFILE_NODE, &root, 1);
+	status |= profile_session_add(p, PROFILE_FUNC, &func);
+	status |= profile_session_add(p, PROFILE_PROCESS, &process);
+	status |= profile_session_add(p, PROFILE_THREAD, &thread);
+	status |= profile_session_add(p, PROFILE_NODE, &root);
 	CHECK_EQ(status, 0);
-	status |= profile_session_add(p, PROFILE_NODE, node, 1);
-	status |= profile_session_add(p, PROFILE_COLLECTED, &collected, 1);
-	status |= profile_session_add(p, PROFILE_NET, &net, 1);
-	status |= profile_session_add(p, PROFILE_CPU, cpu, 1);
-	status |= profile_session_add(p, PROFILE_SAMPLED, sampled, 1);
+	status |= profile_session_add(p, PROFILE_NODE, node);
+	status |= profile_session_add(p, PROFILE_COLLECTED, &collected);
+	status |= profile_session_add(p, PROFILE_NET, &net);
+	status |= profile_session_add(p, PROFILE_CPU, cpu);
+	status |= profile_session_add(p, PROFILE_SAMPLED, sampled);
 	s = profile_session_end(p, status);
 	session_free(s);
 	err_clear();
