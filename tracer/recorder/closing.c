@@ -1,6 +1,7 @@
 /* closing.c - the end of a recording: empties the pool, looks whether all has
  * arrived, writes what comes last, and removes what is not the trace's.
  * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/closing.h"
 #include "tracer/recorder/base/message.h"
 #include "tracer/recorder/notes.h"
 
@@ -131,7 +132,7 @@ static void close_trace(struct recording *r)
 	close_spill(r);
 }
 
-void closing_do(struct recording *r)
+void closing_run(struct recording *r)
 {
 	drain_all(r);
 	rate_update(&r->rate, r->owner.pool);

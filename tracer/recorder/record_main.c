@@ -6,6 +6,7 @@
 #include "tracer/recorder/base/turn.h"
 #include "tracer/recorder/base/elf_file.h"
 #include "tracer/recorder/base/message.h"
+#include "tracer/recorder/closing.h"
 #include "tracer/recorder/control/client.h"
 #include "tracer/recorder/notes.h"
 
@@ -553,7 +554,7 @@ int main(int argc, char **argv)
 		/* The recording goes on if nobody reads our messages. */
 		signal(SIGPIPE, SIG_IGN);
 		run_loop(&r);
-		closing_do(&r);
+		closing_run(&r);
 		summary_print(&r);
 		wait_for_program(&r.program);
 		status = program_exit_like(&r.program);

@@ -109,7 +109,3 @@ void summary_print(const struct recording *r);
 void requests_init(struct recording *r);
 /* Measure the rate; call it now and then. now: ms. */
 void requests_beat(struct recording *r, uint64_t now);
-
-/* Turn recording off, deliver all that was recorded, of dead and living
- * threads, close the trace, and remove pool and socket. */
-void closing_do(struct recording *r);

@@ -54,13 +54,6 @@ bool process_exists(pid_t pid)
 	       s.state != 'X' && (s.start >= our_start || pid == attached);
 }
 
-pid_t process_parent(pid_t pid)
-{
-	struct proc_stat s;
-
-	return read_stat(pid, &s) ? s.parent : 0;
-}
-
 char process_state(pid_t pid)
 {
 	struct proc_stat s;

@@ -15,8 +15,6 @@
 bool process_exists(pid_t pid);
 /* That process is recorded, though it is older than this one. */
 void process_attached(pid_t pid);
-/* The number of its parent. 0 if it cannot be found. */
-pid_t process_parent(pid_t pid);
 /* The letter of its state, as in ps; '?' if it cannot be found. */
 char process_state(pid_t pid);
 /* How it has ended, as of waitpid, while its parent does not know it yet.

@@ -60,6 +60,7 @@ pid_t daemon_pid(void)
 
 pid_t daemon_consumer(pid_t daemon)
 {
+	struct proc_stat s;
 	pid_t found = 0;
 	DIR *const proc = daemon > 0 ? opendir("/proc") : NULL;
 
@@ -69,7 +70,7 @@ pid_t daemon_consumer(pid_t daemon)
 		const pid_t pid = atoi(e->d_name);
 
 		if (pid > 1 && process_is_named(pid, "lttng-consumerd") &&
-		    process_parent(pid) == daemon)
+		    proc_stat(pid, 0, &s) && s.parent == daemon)
 			found = pid;
 	}
 	closedir(proc);

@@ -1,0 +1,9 @@
+/* closing.h - the end of a recording.
+ * SPDX-License-Identifier: MIT */
+#pragma once
+
+struct recording;
+
+/* Turn recording off, deliver all that was recorded, of dead and living
+ * threads, close the trace, and remove pool and socket. */
+void closing_run(struct recording *r);
