@@ -38,6 +38,7 @@ int64_t child_now(void);
  * good all the same. The child never outlives the call. */
 int child_run(const struct child_job *, char *why);
 
-/* In the child: send a message of two parts. */
+/* In the child: send a message of two parts, either of which may be empty, not
+ * NULL. */
 void child_send(FILE *to, const void *head, size_t head_size, const void *rest,
 		size_t rest_size);

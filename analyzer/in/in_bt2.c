@@ -163,7 +163,7 @@ consume(bt_message_iterator *iterator, void *ctx)
 		bt_message_put_ref(messages[i]);
 	}
 	if (r->quiet++ % QUIET == QUIET - 1)
-		send(r->to, IN_BT2_PROGRESS, NULL, 0);
+		send(r->to, IN_BT2_PROGRESS, "", 0);
 	fflush(r->to);
 	return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_OK;
 }
@@ -301,7 +301,7 @@ static int run(FILE *to, const struct in_source *s, size_t count)
 			return fail(to, "the CTF trace is damaged: babeltrace2 "
 				    "cannot open it");
 		}
-		send(to, IN_BT2_PROGRESS, NULL, 0);
+		send(to, IN_BT2_PROGRESS, "", 0);
 		fflush(to);
 	}
 	if (muxer.used == 0) /* no stream at all */
@@ -320,7 +320,7 @@ void in_bt2_run(const void *sources, FILE *to)
 	const struct in_sources *const s = sources;
 
 	run(to, s->list, s->count);
-	send(to, IN_BT2_END, NULL, 0);
+	send(to, IN_BT2_END, "", 0);
 }
 
 void in_bt2_version(char *text, size_t room)
