@@ -30,7 +30,7 @@ enum {
  * itself. */
 enum ending { ENDED, LATE, NONSENSE, TOO_MUCH, HUNG };
 
-struct child {
+struct running {
 	const struct child_job *job;
 	pid_t pid;
 	int pipe;
@@ -56,7 +56,7 @@ int64_t child_now(void)
 }
 
 /* CPU time that the child has used, ms; 0 if that is not known. */
-static int64_t cpu_of(const struct child *c)
+static int64_t cpu_of(const struct running *c)
 {
 	clockid_t clock;
 
@@ -126,7 +126,7 @@ static _Noreturn void be_child(const struct child_job *job, int pipe,
 /* ---- in the parent ---- */
 
 /* Take the whole messages in the inbox; the rest goes to its beginning. */
-static enum ending take_messages(struct child *c)
+static enum ending take_messages(struct running *c)
 {
 	size_t at = 0;
 	uint32_t size;
@@ -149,7 +149,7 @@ static enum ending take_messages(struct child *c)
 
 /* Has no message come for too long? CPU time shows a loop early; the clock
  * shows a wait that does not end. */
-static enum ending judge(const struct child *c)
+static enum ending judge(const struct running *c)
 {
 	const int64_t now = child_now();
 
@@ -160,7 +160,7 @@ static enum ending judge(const struct child *c)
 }
 
 /* Take messages until the child ends or is to be ended. */
-static enum ending receive(struct child *c)
+static enum ending receive(struct running *c)
 {
 	enum ending ending = ENDED;
 
@@ -191,7 +191,7 @@ static enum ending receive(struct child *c)
 }
 
 /* Wait for the child, and say why it ended early. 0 if it did not. */
-static int end(struct child *c, enum ending ending, char *why)
+static int end(struct running *c, enum ending ending, char *why)
 {
 	static const char *const reasons[] = {
 		[LATE] = "took too long", [NONSENSE] = "sent nonsense",
@@ -218,7 +218,7 @@ static int end(struct child *c, enum ending ending, char *why)
 
 int child_run(const struct child_job *job, char *why)
 {
-	struct child c = { .job = job, .clock = child_now() };
+	struct running c = { .job = job, .clock = child_now() };
 	const pid_t parent = getpid();
 	int ends[2], status;
 

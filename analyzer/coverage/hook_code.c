@@ -20,7 +20,7 @@ enum { STUBS = 16, FUNCTION_MAX = 1 << 26 };
 static const char *const hook = "__cyg_profile_func_enter";
 
 /* A word that the loader fills in, and the address that it then holds. */
-struct slot { uint64_t at, holds; };
+struct filled { uint64_t at, holds; };
 
 struct hook_code {
 	Elf *elf;
@@ -32,7 +32,7 @@ struct hook_code {
 	size_t stub_count;
 	uint64_t gots[STUBS];         /* words that hold the hook's address */
 	size_t got_count;
-	struct slot *slots;           /* by address */
+	struct filled *slots;           /* by address */
 	size_t slot_count, slot_room;
 };
 
@@ -83,13 +83,13 @@ bool hook_code_holds(const struct hook_code *c, uint64_t address)
 
 /* ---- scanning code ---- */
 
-ORDER_BY(by_address, struct slot, UP(at))
+ORDER_BY(by_address, struct filled, UP(at))
 
 /* Will the word at that address hold value when the loader is done? */
 static bool slot_holds(const struct hook_code *c, uint64_t at, uint64_t value)
 {
-	const struct slot key = { at, 0 };
-	const struct slot *const slot = c->slot_count == 0 ? NULL :
+	const struct filled key = { at, 0 };
+	const struct filled *const slot = c->slot_count == 0 ? NULL :
 		bsearch(&key, c->slots, c->slot_count, sizeof(key),
 			by_address);
 
@@ -195,7 +195,7 @@ static void read_parts(struct hook_code *c)
 static void add_slot(struct hook_code *c, uint64_t at, uint64_t holds)
 {
 	*vec_add(&c->slots, &c->slot_room, &c->slot_count) =
-		(struct slot){ at, holds };
+		(struct filled){ at, holds };
 }
 
 /* Note what a relocation says about a word's content. */

@@ -24,10 +24,10 @@ enum { DEPTH = 128, FUNCTIONS_MAX = 1 << 20 };
 
 /* A run of a function's machine code. next: index of the group's next one; 0:
  * none. */
-struct piece { uint64_t begin, size; uint32_t next; };
+struct code_piece { uint64_t begin, size; uint32_t next; };
 
 /* A function with its clones. Owns its strings. */
-struct group {
+struct clones {
 	char *name, *file;
 	uint32_t line, unit;         /* unit: index; 0: none describes it */
 	uint32_t piece;              /* index of the first; 0: none */
@@ -49,9 +49,9 @@ struct built { bool has_flag, is_hooked; };
 /* Element 0 of each array is not used. */
 struct gather {
 	const struct hook_code *code; /* may be NULL */
-	struct group *groups;
+	struct clones *groups;
 	size_t group_count, group_room;
-	struct piece *pieces;
+	struct code_piece *pieces;
 	size_t piece_count, piece_room;
 	struct built *units;
 	size_t unit_count, unit_room;
@@ -93,7 +93,7 @@ static void gather_fini(struct gather *g)
 /* ---- groups ---- */
 
 /* Zeroed; NULL if there are too many. Groups move when one is added. */
-static struct group *new_group(struct gather *g)
+static struct clones *new_group(struct gather *g)
 {
 	if (g->group_count > FUNCTIONS_MAX)
 		return NULL;
@@ -103,7 +103,7 @@ static struct group *new_group(struct gather *g)
 }
 
 /* Name a group after one of its descriptions, in place of the name it had. */
-static void name_group(struct group *group, const struct sym_unit *unit,
+static void name_group(struct clones *group, const struct sym_unit *unit,
 		       Dwarf_Die *die, uint64_t address)
 {
 	const char *const name = sym_die_name(die, NULL);
@@ -117,12 +117,12 @@ static void name_group(struct group *group, const struct sym_unit *unit,
 
 /* Find or add the group of a description; NULL if there are too many. Valid
  * until another group is added. */
-static struct group *group_of(struct gather *g, const struct sym_unit *unit,
+static struct clones *group_of(struct gather *g, const struct sym_unit *unit,
 			      Dwarf_Die *die)
 {
 	Dwarf_Die root = sym_die_root(die);
 	uint32_t *const at = map_put(g->by_key, dwarf_dieoffset(&root), 1);
-	struct group *group;
+	struct clones *group;
 
 	if (*at != 0)
 		return &g->groups[*at];
@@ -136,7 +136,7 @@ static struct group *group_of(struct gather *g, const struct sym_unit *unit,
 }
 
 /* False if the code is another function's, or the linker left it out. */
-static bool add_piece(struct gather *g, struct group *group,
+static bool add_piece(struct gather *g, struct clones *group,
 		     uint64_t begin, uint64_t size)
 {
 	uint32_t *owner;
@@ -149,7 +149,7 @@ static bool add_piece(struct gather *g, struct group *group,
 		return false;
 	*owner = (uint32_t)(group - g->groups);
 	vec_need(&g->pieces, &g->piece_room, g->piece_count + 1);
-	g->pieces[g->piece_count] = (struct piece){ begin, size,
+	g->pieces[g->piece_count] = (struct code_piece){ begin, size,
 						    group->piece };
 	group->piece = (uint32_t)g->piece_count++;
 	group->size += size;
@@ -157,7 +157,7 @@ static bool add_piece(struct gather *g, struct group *group,
 }
 
 /* Entries beyond the limit are dropped; their calls get a row of their own. */
-static void add_entry(struct group *group, uint64_t entry)
+static void add_entry(struct clones *group, uint64_t entry)
 {
 	if (group->entry_count < FUNCTION_ENTRIES)
 		group->entries[group->entry_count++] = entry;
@@ -222,7 +222,7 @@ static void add_function(struct gather *g, const struct sym_unit *unit,
 			 Dwarf_Die *die)
 {
 	Dwarf_Addr base, begin, end, entry = 0;
-	struct group *group;
+	struct clones *group;
 	ptrdiff_t at = 0;
 	int added = 0;
 
@@ -253,7 +253,7 @@ static void add_inlined(struct gather *g, const struct sym_unit *unit,
 			struct dies *around)
 {
 	Dwarf_Die *const die = &around->die[around->depth - 1];
-	struct group *group;
+	struct clones *group;
 	Dwarf_Addr base, begin, end;
 
 	/* It may have no instruction of its own left. */
@@ -355,7 +355,7 @@ static void gather_unit(struct gather *g, Dwarf_Die *die)
 
 /* ---- symbols ---- */
 
-static void note_symbol(struct group *group, const char *name)
+static void note_symbol(struct clones *group, const char *name)
 {
 	*vec_add(&group->symbols, &group->symbol_room, &group->symbol_count) =
 		name;
@@ -366,7 +366,7 @@ static void note_symbol(struct group *group, const char *name)
 static void name_joint(struct gather *g)
 {
 	for (size_t i = 1; i < g->group_count; i++) {
-		struct group *const group = &g->groups[i];
+		struct clones *const group = &g->groups[i];
 		char *const all = group->symbol_count < 2 ? NULL :
 			sym_symbols_name(group->symbols, group->symbol_count);
 
@@ -386,7 +386,7 @@ static void gather_symbol(struct gather *g, const char *name, uint64_t begin,
 		       uint64_t size)
 {
 	const uint32_t known = map_find(g->by_begin, begin, 1);
-	struct group *group;
+	struct clones *group;
 
 	if (known != 0 && g->groups[known].entries[0] == begin)
 		note_symbol(&g->groups[known], name);
@@ -422,7 +422,7 @@ static void gather_symbol(struct gather *g, const char *name, uint64_t begin,
 static void scan_code(struct gather *g)
 {
 	for (size_t i = 1; g->code && i < g->group_count; i++) {
-		struct group *const group = &g->groups[i];
+		struct clones *const group = &g->groups[i];
 
 		for (uint32_t p = group->piece; p != 0; p = g->pieces[p].next)
 			for (size_t e = 0; e < group->entry_count; e++)
@@ -439,7 +439,7 @@ static void scan_code(struct gather *g)
 /* Whether a function can be recorded, and why not. The order of the tests
  * matters: each relies on those before it. */
 static enum function_state state_of(const struct gather *g,
-				    const struct group *group)
+				    const struct clones *group)
 {
 	const struct built *const unit = &g->units[group->unit];
 
@@ -459,7 +459,7 @@ static enum function_state state_of(const struct gather *g,
 
 /* A clone that only the symbol table names calls the hook for the function that
  * it was made from. */
-static bool is_clone(const struct group *group)
+static bool is_clone(const struct clones *group)
 {
 	return group->unit == 0 && group->scanned == HOOK_CODE_CALLS &&
 	       (strstr(group->name, ".constprop.") ||
@@ -472,7 +472,7 @@ static bool is_clone(const struct group *group)
 static void list(const struct gather *g, module_function_fn fn, void *ctx)
 {
 	for (size_t i = 1; i < g->group_count; i++) {
-		const struct group *const group = &g->groups[i];
+		const struct clones *const group = &g->groups[i];
 		const struct module_function function = {
 			.name = group->name, .file = group->file,
 			.line = group->line, .state = state_of(g, group),

@@ -96,7 +96,7 @@ struct waiting_event { struct due due; struct explode_event event; };
 /* A recording's clock: tick was at real, CLOCK_REALTIME ns. It is taken from
  * one chunk only. A pair of its own for each chunk would follow the steps of
  * CLOCK_REALTIME, and times could go back. */
-struct line { uint64_t recording, tick, real, hz; };
+struct clock_line { uint64_t recording, tick, real, hz; };
 
 struct explode {
 	struct session *session;
@@ -104,7 +104,7 @@ struct explode {
 	struct in_order *order;
 	struct heap chunks, events;
 	/* one for each recording, few */
-	struct line *lines;
+	struct clock_line *lines;
 	size_t line_count, line_room;
 	/* ns; what the next item's order will be */
 	uint64_t window, order_count;
@@ -116,7 +116,7 @@ struct explode {
 
 /* ---- time ---- */
 
-static const struct line *line_of(struct explode *x, uint64_t recording)
+static const struct clock_line *line_of(struct explode *x, uint64_t recording)
 {
 	for (size_t i = 0; i < x->line_count; i++)
 		if (x->lines[i].recording == recording)
@@ -129,10 +129,11 @@ static void add_line(struct explode *x, const struct chunk_header *h)
 {
 	if (line_of(x, h->recording))
 		return;
-	*vec_add(&x->lines, &x->line_room, &x->line_count) = (struct line){
-		h->recording, h->pair_tick, h->pair_real,
-		h->tick_hz ? h->tick_hz : 1000000000,
-	};
+	*vec_add(&x->lines, &x->line_room, &x->line_count) =
+		(struct clock_line){
+			h->recording, h->pair_tick, h->pair_real,
+			h->tick_hz ? h->tick_hz : 1000000000,
+		};
 }
 
 /* The product needs more than 64 bits. */
@@ -144,7 +145,7 @@ static uint64_t to_ns(ticks t, uint64_t hz)
 /* CLOCK_REALTIME ns of a tick; 0 if the recording is unknown. */
 static uint64_t time_of(struct explode *x, uint64_t recording, ticks tick)
 {
-	const struct line *const l = line_of(x, recording);
+	const struct clock_line *const l = line_of(x, recording);
 
 	if (!l)
 		return 0;
@@ -219,7 +220,7 @@ static void add_event(struct explode *x, enum explode_event_kind kind,
 		.due = { ns, x->order_count++ },
 		.event = { .kind = kind, .at = *e, .ns = ns },
 	};
-	const struct line *const l = line_of(x, e->recording);
+	const struct clock_line *const l = line_of(x, e->recording);
 
 	if (l)
 		w.event.slept = to_ns(e->slept, l->hz);

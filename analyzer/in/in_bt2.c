@@ -11,7 +11,7 @@
  * messages without a chunk are told. */
 enum { QUIET = 64 };
 
-struct reader {
+struct bt2_reader {
 	FILE *to;
 	unsigned quiet;
 	char bytes[IN_CHUNK_BYTES];
@@ -106,7 +106,7 @@ size_t in_bt2_chunk(const bt_event *event, char *to)
 }
 
 /* Take the event if it is weft:chunk. */
-static void take_event(struct reader *r, const bt_message *message)
+static void take_event(struct bt2_reader *r, const bt_message *message)
 {
 	const bt_event *const event =
 		bt_message_event_borrow_event_const(message);
@@ -128,7 +128,7 @@ static void take_event(struct reader *r, const bt_message *message)
 
 /* Count events that LTTng discarded. A message that does not say how many
  * stands for one. */
-static void take_discarded(struct reader *r, const bt_message *message)
+static void take_discarded(struct bt2_reader *r, const bt_message *message)
 {
 	uint64_t n = 0;
 
@@ -144,7 +144,7 @@ static void take_discarded(struct reader *r, const bt_message *message)
 static bt_graph_simple_sink_component_consume_func_status
 consume(bt_message_iterator *iterator, void *ctx)
 {
-	struct reader *const r = ctx;
+	struct bt2_reader *const r = ctx;
 	bt_message_array_const messages;
 	uint64_t count;
 	const bt_message_iterator_next_status status =
@@ -266,7 +266,8 @@ static int add_muxer(bt_graph *graph, const bt_plugin *utils, struct muxer *m)
 }
 
 /* The sink takes the muxer's only output. */
-static int add_sink(bt_graph *graph, const struct muxer *m, struct reader *r)
+static int add_sink(bt_graph *graph, const struct muxer *m,
+		    struct bt2_reader *r)
 {
 	const bt_component_sink *sink;
 
@@ -282,7 +283,7 @@ static int add_sink(bt_graph *graph, const struct muxer *m, struct reader *r)
 /* Build the graph and run it. What a failure leaves behind is not freed. */
 static int run(FILE *to, const struct in_source *s, size_t count)
 {
-	static struct reader reader;
+	static struct bt2_reader reader;
 	struct muxer muxer = { 0 };
 	bt_graph *const graph = bt_graph_create(0);
 	const bt_plugin *const ctf = plugin("ctf");

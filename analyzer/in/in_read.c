@@ -22,7 +22,7 @@
 #include <string.h>
 
 /* One reading of a trace, from in_read to its return. */
-struct reading {
+struct in_reading {
 	struct in_found found;
 	struct in_source *sources;   /* the folders that are undamaged */
 	size_t source_count, source_room;
@@ -48,7 +48,7 @@ struct reading {
 
 /* Append a sentence to what is wrong, as far as there is room. */
 __attribute__((format(printf, 2, 3)))
-static void say(struct reading *r, const char *format, ...)
+static void say(struct in_reading *r, const char *format, ...)
 {
 	char *const text = r->summary->trouble;
 	const size_t room = sizeof(r->summary->trouble);
@@ -65,7 +65,7 @@ static void say(struct reading *r, const char *format, ...)
 }
 
 /* Say who read the trace. */
-static void name_reader(struct reading *r, bool used_babeltrace)
+static void name_reader(struct in_reading *r, bool used_babeltrace)
 {
 	char *const text = r->summary->reader;
 	const size_t room = sizeof(r->summary->reader);
@@ -90,7 +90,7 @@ static void ahead_key(const struct in_key *k, uint64_t key[2])
 }
 
 /* The carver gave a chunk that babeltrace2 may still give. */
-static void put_ahead(struct reading *r, const struct in_key *k)
+static void put_ahead(struct in_reading *r, const struct in_key *k)
 {
 	uint64_t key[2];
 
@@ -99,7 +99,7 @@ static void put_ahead(struct reading *r, const struct in_key *k)
 }
 
 /* babeltrace2 gave a chunk, which the carver may have given before. */
-static void remove_ahead(struct reading *r, const struct in_key *k)
+static void remove_ahead(struct in_reading *r, const struct in_key *k)
 {
 	uint64_t key[2];
 
@@ -111,13 +111,13 @@ static void remove_ahead(struct reading *r, const struct in_key *k)
 }
 
 /* A file that cannot be read is no reason to stop. */
-static void carve_file(struct reading *r, const char *path)
+static void carve_file(struct in_reading *r, const char *path)
 {
 	if (in_carve_file(r->carve, path))
 		say(r, "\"%s\" cannot be read", path);
 }
 
-static void carve_folder(struct reading *r, const struct in_folder *f)
+static void carve_folder(struct in_reading *r, const struct in_folder *f)
 {
 	for (size_t i = 0; i < f->stream_count; i++)
 		carve_file(r, f->streams[i]);
@@ -126,7 +126,7 @@ static void carve_folder(struct reading *r, const struct in_folder *f)
 /* Pass on carved chunks that were closed up to a tick, except known ones.
  * babeltrace2 gives chunks in the order of their events' times, which is nearly
  * this one, so that the two streams merge. */
-static enum in_order_result give_carved(struct reading *r, uint64_t up_to)
+static enum in_order_result give_carved(struct in_reading *r, uint64_t up_to)
 {
 	for (; r->cursor < r->carve->count; r->cursor++) {
 		const struct in_place *const p =
@@ -158,7 +158,7 @@ static enum in_order_result give_carved(struct reading *r, uint64_t up_to)
 /* A chunk is missing, but may be in the good folders all the same. They are
  * searched once, when that is needed, as it takes as long as reading them. The
  * places start anew; what was passed on is known to in_order. */
-static void carve_good(struct reading *r)
+static void carve_good(struct in_reading *r)
 {
 	if (r->has_carved_good)
 		return;
@@ -173,7 +173,7 @@ static void carve_good(struct reading *r)
 
 /* Take a chunk from babeltrace2, after carved ones that were closed before it.
  * If it leaves a gap, the carver has one chance to fill it. */
-static enum in_order_result take_chunk(struct reading *r,
+static enum in_order_result take_chunk(struct in_reading *r,
 				       const struct chunk *chunk)
 {
 	const struct in_key key = in_key_of(chunk);
@@ -195,7 +195,7 @@ static enum in_order_result take_chunk(struct reading *r,
 	return got;
 }
 
-static enum in_order_result take_bytes(struct reading *r, const char *bytes,
+static enum in_order_result take_bytes(struct in_reading *r, const char *bytes,
 				       size_t n)
 {
 	struct packed_head head;
@@ -218,7 +218,7 @@ static enum in_order_result take_bytes(struct reading *r, const char *bytes,
 /* Take a message of the child. */
 static int take_message(void *ctx, const char *message, size_t size)
 {
-	struct reading *const r = ctx;
+	struct in_reading *const r = ctx;
 	uint64_t n;
 
 	switch (size > 0 ? message[0] : 0) {
@@ -249,7 +249,7 @@ static int take_message(void *ctx, const char *message, size_t size)
 /* Read the undamaged folders through babeltrace2. A damaged length can make it
  * ask for memory without end: it gets 1 GiB, and 64 MiB a stream file. If it
  * failed or gave what is no chunk, the carver looks for the rest. */
-static enum in_order_result read_good(struct reading *r)
+static enum in_order_result read_good(struct in_reading *r)
 {
 	const struct in_sources sources = { r->sources, r->source_count };
 	const struct child_job job = {
@@ -280,7 +280,7 @@ static enum in_order_result read_good(struct reading *r)
 
 /* Check a folder, and choose who reads it. Carving happens here and now, but
  * only notes places; chunks are given later. */
-static void sort_out(struct reading *r, const struct in_folder *f)
+static void sort_out(struct in_reading *r, const struct in_folder *f)
 {
 	struct in_source source = { .path = f->path };
 	char why[160];
@@ -304,7 +304,7 @@ static void sort_out(struct reading *r, const struct in_folder *f)
 }
 
 /* Read all that was found: carve what must be carved, then babeltrace2. */
-static enum in_order_result read_found(struct reading *r)
+static enum in_order_result read_found(struct in_reading *r)
 {
 	for (size_t i = 0; i < r->found.folder_count; i++) {
 		sort_out(r, &r->found.folders[i]);
@@ -328,7 +328,7 @@ static enum in_order_result read_found(struct reading *r)
 }
 
 /* Report where broken chunks are, by paths below the trace's folder. */
-static void tell_broken(struct reading *r, const char *path)
+static void tell_broken(struct in_reading *r, const char *path)
 {
 	struct in_summary *const s = r->summary;
 	const struct in_carve *const c = r->carve;
@@ -349,7 +349,7 @@ static void tell_broken(struct reading *r, const char *path)
 }
 
 /* Fill in the summary, except for broken. */
-static void sum_up(struct reading *r)
+static void sum_up(struct in_reading *r)
 {
 	struct in_summary *const s = r->summary;
 
@@ -380,7 +380,7 @@ static void sum_up(struct reading *r)
 }
 
 /* 0 if anything was read, else -1 with the cause. */
-static int judge(const struct reading *r, enum in_order_result got)
+static int judge(const struct in_reading *r, enum in_order_result got)
 {
 	if (got == IN_ORDER_STOP)
 		return err_add("reading was stopped");
@@ -392,7 +392,7 @@ static int judge(const struct reading *r, enum in_order_result got)
 		       "weft record?");
 }
 
-static void reading_fini(struct reading *r)
+static void reading_fini(struct in_reading *r)
 {
 	in_order_free(r->order);
 	in_carve_free(r->carve);
@@ -404,7 +404,7 @@ static void reading_fini(struct reading *r)
 int in_read(const char *path, in_chunk_fn fn, void *ctx,
 	    struct in_summary *summary)
 {
-	struct reading r = { .summary = summary };
+	struct in_reading r = { .summary = summary };
 	int rc;
 
 	memset(summary, 0, sizeof(*summary));

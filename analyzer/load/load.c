@@ -348,13 +348,13 @@ void load_complete(struct load *load)
 /* ---- filters ------------------------------------------------------------ */
 
 /* For scan_clock: the earliest tick of a chunk that holds records. */
-struct scan { struct session *session; ticks first; };
+struct clock_scan { struct session *session; ticks first; };
 
 /* Notes of the recorder come in chunks without records (CHUNK_META), whose
  * ticks are not of any thread. */
 static int scan_chunk(void *ctx, const struct chunk *chunk)
 {
-	struct scan *const scan = ctx;
+	struct clock_scan *const scan = ctx;
 
 	session_set_clock(scan->session, &chunk->header);
 	if (!(chunk->header.flags & CHUNK_META) &&
@@ -367,7 +367,7 @@ static int scan_chunk(void *ctx, const struct chunk *chunk)
  * has no tick before both are known. */
 static int scan_clock(const char *path, struct session *clock)
 {
-	struct scan scan = { clock, UINT64_MAX };
+	struct clock_scan scan = { clock, UINT64_MAX };
 	struct in_summary in;
 
 	if (in_read(path, scan_chunk, &scan, &in) != 0)

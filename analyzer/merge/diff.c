@@ -22,7 +22,7 @@
 #define LEAST (1.0 / 5000)
 
 /* A function on one side, over all its sessions. Times are ns. */
-struct figures {
+struct diff_figures {
 	uint64_t calls;
 	uint64_t timed, outer;   /* those of which a time is known; and of
 	                          * these, those while it was not open yet */
@@ -35,7 +35,7 @@ struct figures {
 };
 
 /* One function that calls another, by their matches; caller 0: a thread. */
-struct edge {
+struct diff_edge {
 	uint32_t caller, func;
 	bool is_again;           /* func is open already: direct or indirect
 	                          * recursion */
@@ -46,8 +46,8 @@ struct maker {
 	struct session *side[2]; /* before, after */
 	double sessions[2];      /* how many each side has; never 0 */
 	struct diff_matches matches;
-	struct figures *func[2]; /* by side and match */
-	struct edge *edges;
+	struct diff_figures *func[2]; /* by side and match */
+	struct diff_edge *edges;
 	size_t edge_count, edge_room;
 	struct map *edge_of;     /* by caller, func * 2 + is_again: index + 1 */
 	struct diff *out;
@@ -87,7 +87,7 @@ static void count_edge(struct walk *w, uint32_t caller, uint32_t func,
 
 	if (*at == 0) {
 		*vec_add(&m->edges, &m->edge_room, &m->edge_count) =
-			(struct edge){ caller, func, is_again, { 0, 0 } };
+			(struct diff_edge){ caller, func, is_again, { 0, 0 } };
 		*at = (uint32_t)m->edge_count;
 	}
 	m->edges[*at - 1].calls[w->side] += calls;
@@ -101,7 +101,7 @@ static void enter(struct walk *w, node_id id)
 	const struct cct_node *const n = cct_get(w->cct, id);
 	const struct cct_cpu cpu = cct_cpu_of(w->cct, id);
 	const uint32_t match = match_of(w, id);
-	struct figures *const f = &w->m->func[w->side][match];
+	struct diff_figures *const f = &w->m->func[w->side][match];
 	const bool is_again = w->open[match] > 0;
 	const uint64_t timed = n->calls - cct_counted_of(w->cct, id).untimed;
 
@@ -254,7 +254,7 @@ static struct diff_row row_of(const struct maker *m, uint32_t match,
 /* Time of one call with all that it calls, ns; if the function is open already,
  * of its own code only, because the time of what it calls is part of the outer
  * call's. */
-static double call_cost(const struct figures *f, bool is_again)
+static double call_cost(const struct diff_figures *f, bool is_again)
 {
 	if (is_again || f->outer == 0)
 		return ratio((double)f->self, (double)f->timed);
@@ -266,9 +266,9 @@ static double call_cost(const struct figures *f, bool is_again)
  * more often, that is charged to the caller's own edge. */
 static void weigh_edge(struct maker *m, size_t i)
 {
-	const struct edge *const e = &m->edges[i];
-	const struct figures *const before = &m->func[0][e->func];
-	const struct figures *const after = &m->func[1][e->func];
+	const struct diff_edge *const e = &m->edges[i];
+	const struct diff_figures *const before = &m->func[0][e->func];
+	const struct diff_figures *const after = &m->func[1][e->func];
 	const enum diff_reason why = before->calls == 0 ? DIFF_NEW :
 		e->calls[0] == 0 ? DIFF_NEW_CALLER : DIFF_CALLED;
 	struct most *const most = &m->added[why][e->func];
@@ -324,7 +324,7 @@ static double sampling_chance(const struct maker *m, uint32_t match,
 	double variance = 0, chance;
 
 	for (int side = 0; side < 2; side++) {
-		const struct figures *const f = &m->func[side][match];
+		const struct diff_figures *const f = &m->func[side][match];
 
 		variance += f->variance / (double)f->timed / (double)f->timed;
 	}
@@ -413,7 +413,7 @@ static void add_costs(struct maker *m, uint32_t match)
 	struct diff_row row;
 
 	for (int k = 0; k < 2; k++) {
-		const struct figures *const f = &m->func[k][match];
+		const struct diff_figures *const f = &m->func[k][match];
 
 		s[k] = find_func(m->side[k], m->matches.list[match].id[k]);
 		const uint64_t off = !cpu ? 0 : MIN(f->off, f->self);
@@ -503,7 +503,7 @@ static void end_rows(struct maker *m)
 static double whole_of(struct maker *m, int side, bool *has_cpu)
 {
 	const struct session *const s = m->side[side];
-	struct figures all = { .self = 0 };
+	struct diff_figures all = { .self = 0 };
 
 	for (uint32_t i = 0; i < m->matches.count; i++) {
 		all.self += m->func[side][i].self;

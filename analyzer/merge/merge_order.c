@@ -96,13 +96,13 @@ static int by_node(const void *b, const void *a, void *ctx)
 }
 
 /* A stack of nodes that are still to be added; the top one is added next. */
-struct waiting {
+struct node_stack {
 	node_id *id;
 	size_t count, room;
 };
 
 /* Push a node and its siblings so that they are popped in order. */
-static void push_siblings(struct merge_ids *s, struct waiting *w, node_id id)
+static void push_siblings(struct merge_ids *s, struct node_stack *w, node_id id)
 {
 	const size_t first = w->count;
 
@@ -118,7 +118,7 @@ static void push_siblings(struct merge_ids *s, struct waiting *w, node_id id)
  * may be a million nodes deep. */
 static void order_nodes(struct merge_ids *s, node_id *order)
 {
-	struct waiting w = { .count = 0 };
+	struct node_stack w = { .count = 0 };
 
 	push_siblings(s, &w, cct_first_root(s->from->cct));
 	for (size_t i = 0; w.count > 0; i++) {

@@ -12,7 +12,7 @@
 enum { THOUSAND = 1000, MILLION = 1000000 };
 
 /* Sums over the nodes of the tree. */
-struct counts {
+struct node_counts {
 	uint64_t *sleep;           /* by function: suspended as the innermost
 	                            * frame, ns */
 	uint64_t *calls;           /* by function */
@@ -26,7 +26,7 @@ struct counts {
 
 /* Add a node to the sums of its function, and to the edge that leads to it.
  * Roots are function 0, which stands for the threads. */
-static void count_node(struct counts *n, struct cct *t, node_id id)
+static void count_node(struct node_counts *n, struct cct *t, node_id id)
 {
 	const struct cct_node *const node = cct_get(t, id);
 	const func_id caller = cct_get(t, node->parent)->func;
@@ -50,7 +50,7 @@ static void count_node(struct counts *n, struct cct *t, node_id id)
 
 /* Make the statistics of edges: calls for 1,000,000 calls of the caller. A
  * thread is not called, so its edges have 1,000,000 times the calls. */
-static void add_edges(struct session *s, const struct counts *n)
+static void add_edges(struct session *s, const struct node_counts *n)
 {
 	s->edges = mem_alloc((n->count + 1) * sizeof(*s->edges));
 	s->edge_count = n->count;
@@ -76,7 +76,7 @@ static void add_mean(struct statistics *to, uint64_t ns, uint64_t calls)
  * call is known only where a call has finished, and says something of the
  * function's own code only where it calls nothing. */
 static void add_funcs(struct session *s, const struct flat *r,
-		      const struct counts *n)
+		      const struct node_counts *n)
 {
 	s->statistics = mem_alloc((r->count + 1) * sizeof(*s->statistics));
 	s->statistics_count = r->count;
@@ -108,7 +108,7 @@ void merge_statistics_of_one(struct session *s)
 {
 	const size_t funcs = func_count(s->funcs) + 1;
 	struct flat *const r = flat_new(s, NULL);
-	struct counts n = { .sleep = mem_alloc(funcs * sizeof(uint64_t)),
+	struct node_counts n = { .sleep = mem_alloc(funcs * sizeof(uint64_t)),
 			    .calls = mem_alloc(funcs * sizeof(uint64_t)),
 			    .off = mem_alloc(funcs * sizeof(uint64_t)),
 			    .ready = mem_alloc(funcs * sizeof(uint64_t)),

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* One of the sessions, and what its numbers are in the whole. */
-struct piece {
+struct part_ids {
 	struct session *from;
 	uint32_t *process, *thread; /* by index */
 	uint32_t *coroutine;       /* by index: index + 1 */
@@ -29,7 +29,7 @@ struct piece {
 
 struct join {
 	struct session *to;
-	struct piece *pieces;
+	struct part_ids *pieces;
 	size_t count;
 	struct map *vm_of;         /* process, serial: index + 1 */
 	struct map *place_of;      /* module, offset: index + 1 */
@@ -38,7 +38,7 @@ struct join {
 
 /* ---- functions ---------------------------------------------------------- */
 
-static elf_id join_module(struct join *j, struct piece *p, elf_id id)
+static elf_id join_module(struct join *j, struct part_ids *p, elf_id id)
 {
 	const struct elf_module *const m = func_elf(p->from->funcs, id);
 
@@ -49,7 +49,7 @@ static elf_id join_module(struct join *j, struct piece *p, elf_id id)
 }
 
 /* Nearly all are known: whoever filled the whole has seen the dictionaries. */
-static func_id join_func(struct join *j, struct piece *p, func_id id)
+static func_id join_func(struct join *j, struct part_ids *p, func_id id)
 {
 	const struct func *const f = func_get(p->from->funcs, id);
 
@@ -59,7 +59,7 @@ static func_id join_func(struct join *j, struct piece *p, func_id id)
 	return p->func[id];
 }
 
-static void join_places(struct join *j, struct piece *p)
+static void join_places(struct join *j, struct part_ids *p)
 {
 	for (size_t i = 0; i < p->from->place_count; i++) {
 		const struct code_place *const from = &p->from->places[i];
@@ -75,7 +75,7 @@ static void join_places(struct join *j, struct piece *p)
 static void join_thread(struct join *j, uint32_t i,
 			const struct session_thread *where)
 {
-	struct piece *const p = &j->pieces[where->part];
+	struct part_ids *const p = &j->pieces[where->part];
 	struct thread *const to = &j->to->threads[i];
 	const struct thread was = *to;
 
@@ -88,7 +88,7 @@ static void join_thread(struct join *j, uint32_t i,
 
 /* The threads' own sums are right already. The longest gaps of all are among
  * the longest of each piece. */
-static void join_gaps(struct join *j, const struct piece *p)
+static void join_gaps(struct join *j, const struct part_ids *p)
 {
 	j->to->gap_total += p->from->gap_total;
 	for (size_t i = 0; i < p->from->gap_count; i++) {
@@ -105,7 +105,7 @@ static void join_gaps(struct join *j, const struct piece *p)
 struct view {
 	uint32_t process;          /* of the whole */
 	uint64_t serial;
-	struct piece *piece;
+	struct part_ids *piece;
 	const struct coroutine *c;
 };
 
@@ -137,7 +137,7 @@ static struct view *list_views(struct join *j, const struct coroutine *own,
 		list[n] = (struct view){ own[n].process, own[n].serial, NULL,
 					 &own[n] };
 	for (size_t i = 0; i < j->count; i++) {
-		struct piece *const p = &j->pieces[i];
+		struct part_ids *const p = &j->pieces[i];
 
 		for (size_t k = 0; k < p->from->coroutine_count; k++) {
 			const struct coroutine *const c =
@@ -193,9 +193,9 @@ static void add_view(struct join *j, struct coroutine *to,
 }
 
 /* The only piece that has coroutines; NULL: there is none, or several have. */
-static struct piece *only_piece(struct join *j)
+static struct part_ids *only_piece(struct join *j)
 {
-	struct piece *only = NULL;
+	struct part_ids *only = NULL;
 
 	for (size_t i = 0; i < j->count; i++)
 		if (j->pieces[i].from->coroutine_count > 0) {
@@ -206,7 +206,7 @@ static struct piece *only_piece(struct join *j)
 	return only;
 }
 
-static bool is_sorted(const struct piece *p)
+static bool is_sorted(const struct part_ids *p)
 {
 	const struct coroutine *const c = p->from->coroutines;
 
@@ -224,7 +224,7 @@ static bool is_sorted(const struct piece *p)
 
 /* There may be a million coroutines, mostly of one thread: then its array
  * becomes that of the whole. */
-static void take_coroutines(struct join *j, struct piece *p)
+static void take_coroutines(struct join *j, struct part_ids *p)
 {
 	struct session *const to = j->to, *const from = p->from;
 
@@ -274,7 +274,7 @@ static void join_coroutines(struct join *j)
 /* ---- the tree ----------------------------------------------------------- */
 
 /* Put the nodes of each root together. */
-static void sort_nodes(struct piece *p)
+static void sort_nodes(struct part_ids *p)
 {
 	struct cct *const t = p->from->cct;
 	const size_t n = cct_count(t);
@@ -304,7 +304,7 @@ static void sort_nodes(struct piece *p)
 
 /* What says whose coroutine a body is: in the whole, its VM wherever that is
  * known. */
-static uint32_t join_flags(const struct join *j, const struct piece *p,
+static uint32_t join_flags(const struct join *j, const struct part_ids *p,
 			   uint32_t flags)
 {
 	const uint32_t of = flags >> CCT_OF_SHIFT;
@@ -333,7 +333,7 @@ static uint32_t join_flags(const struct join *j, const struct piece *p,
 }
 
 /* Add a thread's nodes, parents before their children. */
-static void join_nodes(struct join *j, struct cct *to, struct piece *p,
+static void join_nodes(struct join *j, struct cct *to, struct part_ids *p,
 		       uint32_t thread, uint32_t as)
 {
 	struct cct *const from = p->from->cct;
@@ -380,7 +380,7 @@ static void join_trees(struct join *j, const struct session_thread *of)
 
 /* ---- all of it ---------------------------------------------------------- */
 
-static void piece_init(struct piece *p, struct session *from)
+static void piece_init(struct part_ids *p, struct session *from)
 {
 	const size_t nodes = cct_count(from->cct);
 	const size_t funcs = func_count(from->funcs);
@@ -405,7 +405,7 @@ void session_join(struct session *to, struct session *const *parts,
 {
 	struct join j = { to, mem_alloc((count + 1) * sizeof(*j.pieces)),
 			  count, map_new(), map_new(), 0 };
-	struct piece *only;
+	struct part_ids *only;
 
 	for (uint32_t i = 0; i < to->vm_count; i++)
 		*map_put(j.vm_of, to->vms[i].process, to->vms[i].serial) =
@@ -425,7 +425,7 @@ void session_join(struct session *to, struct session *const *parts,
 	else
 		join_coroutines(&j);
 	join_trees(&j, of);
-	for (struct piece *p = j.pieces; p < j.pieces + count; p++)
+	for (struct part_ids *p = j.pieces; p < j.pieces + count; p++)
 		mem_free_all(p->process, p->thread, p->coroutine, p->func,
 			     p->module, p->place, p->nodes, p->node, p->first);
 	mem_free(j.pieces);

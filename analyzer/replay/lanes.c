@@ -19,7 +19,7 @@
 enum { QUEUE = 8 };
 
 /* The lock protects the fields up to ended. */
-struct lane {
+struct worker {
 	struct lanes *all;
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -38,7 +38,7 @@ struct lane {
 struct lanes {
 	struct session *session;
 	struct replay *front;      /* fills what does not come from records */
-	struct lane *lane;
+	struct worker *lane;
 	size_t count;
 	size_t max_nodes;
 	_Atomic size_t nodes;      /* of all workers */
@@ -50,7 +50,7 @@ struct lanes {
 /* ---- a worker ----------------------------------------------------------- */
 
 /* The next chunk, which the worker drops; NULL: there is none left. */
-static const struct chunk *take(struct lane *l)
+static const struct chunk *take(struct worker *l)
 {
 	const struct chunk *chunk = NULL;
 
@@ -66,7 +66,7 @@ static const struct chunk *take(struct lane *l)
 }
 
 /* Tell how many nodes there are now. */
-static void count_nodes(struct lane *l)
+static void count_nodes(struct worker *l)
 {
 	const size_t now = cct_count(l->session->cct);
 
@@ -76,7 +76,7 @@ static void count_nodes(struct lane *l)
 
 static void *work(void *lane)
 {
-	struct lane *const l = lane;
+	struct worker *const l = lane;
 	const struct chunk *chunk;
 
 	while ((chunk = take(l))) {
@@ -91,7 +91,7 @@ static void *work(void *lane)
 
 /* ---- from outside ------------------------------------------------------- */
 
-static void put(struct lane *l, const struct chunk *chunk)
+static void put(struct worker *l, const struct chunk *chunk)
 {
 	pthread_mutex_lock(&l->lock);
 	while (l->put - l->taken == QUEUE)
@@ -104,7 +104,7 @@ static void put(struct lane *l, const struct chunk *chunk)
 /* The only worker needs no thread. Where the system refuses one, the work is
  * done at once, too. A thread begins with its first chunk: by then the process
  * that reads the trace has been forked. */
-static void give(struct lane *l, const struct chunk *chunk)
+static void give(struct worker *l, const struct chunk *chunk)
 {
 	if (l->given == 0 && l->all->count > 1)
 		l->has_thread = pthread_create(&l->thread, NULL, work, l) == 0;
@@ -117,7 +117,7 @@ static void give(struct lane *l, const struct chunk *chunk)
 	count_nodes(l);
 }
 
-static void end(struct lane *l)
+static void end(struct worker *l)
 {
 	if (!l->has_thread)
 		return;
@@ -129,7 +129,7 @@ static void end(struct lane *l)
 	l->has_thread = false;
 }
 
-static void lane_init(struct lane *l, struct lanes *all,
+static void lane_init(struct worker *l, struct lanes *all,
 		      const struct replay_collect *want)
 {
 	l->all = all;
@@ -142,7 +142,7 @@ static void lane_init(struct lane *l, struct lanes *all,
 	pthread_cond_init(&l->went, NULL);
 }
 
-static void lane_fini(struct lane *l)
+static void lane_fini(struct worker *l)
 {
 	end(l);
 	replay_free(l->replay);
@@ -181,7 +181,7 @@ void lanes_free(struct lanes *all)
 }
 
 /* Who replays a thread: at first, the one that was given least so far. */
-static struct lane *lane_of(struct lanes *all, uint32_t thread)
+static struct worker *lane_of(struct lanes *all, uint32_t thread)
 {
 	struct session_thread *of;
 	size_t least = 0;
@@ -223,7 +223,7 @@ void lanes_finish(struct lanes *all)
 	struct session **const parts = mem_alloc(all->count * sizeof(*parts));
 
 	for (size_t i = 0; i < all->count; i++) {
-		struct lane *const l = &all->lane[i];
+		struct worker *const l = &all->lane[i];
 
 		if (!l->has_thread) {
 			replay_finish(l->replay);

@@ -223,7 +223,7 @@ void sym_die_place(const struct sym_unit *unit, Dwarf_Die *die,
 /* ---- names ---- */
 
 /* The functions asked for, and the module that is read. */
-struct naming {
+struct elf_naming {
 	Dwfl_Module *module;
 	const struct sym_query *queries;
 	size_t count;
@@ -254,13 +254,13 @@ ORDER_BY(by_place, struct at_query, UP(begun) ?: UP(odd))
 ORDER_BY(by_offset, struct sym_query, UP(offset))
 
 /* The first query at or after offset; count if there is none. */
-static size_t first_from(const struct naming *n, uint64_t offset)
+static size_t first_from(const struct elf_naming *n, uint64_t offset)
 {
 	return ORDER_FIRST(i, n->count, n->queries[i].offset < offset);
 }
 
 /* What begins at an address, or one byte later; NULL: nobody asks. */
-static struct begun *begun_at(const struct naming *n, uint64_t offset)
+static struct begun *begun_at(const struct elf_naming *n, uint64_t offset)
 {
 	const size_t i = first_from(n, offset);
 
@@ -271,7 +271,7 @@ static struct begun *begun_at(const struct naming *n, uint64_t offset)
 /* The symbols of functions at queries. */
 struct at_queries { struct at_query *all; size_t count, room; };
 
-static void note_symbol(const struct naming *n, const GElf_Sym *symbol,
+static void note_symbol(const struct elf_naming *n, const GElf_Sym *symbol,
 			uint64_t value, const char *name,
 			struct at_queries *functions)
 {
@@ -311,7 +311,7 @@ static void name_all(const struct at_queries *functions)
 }
 
 /* One pass over the symbols: libdw's own search makes one for each address. */
-static void note_symbols(const struct naming *n)
+static void note_symbols(const struct elf_naming *n)
 {
 	const int count = dwfl_module_getsymtab(n->module);
 	struct at_queries functions = { 0 };
@@ -332,7 +332,7 @@ static void note_symbols(const struct naming *n)
 
 /* The symbol at an address. The hook gets the entry of a function, so a symbol
  * that begins elsewhere is another function's. Of several, libdw chooses. */
-static const char *symbol_from(const struct naming *n, uint64_t address)
+static const char *symbol_from(const struct elf_naming *n, uint64_t address)
 {
 	GElf_Off inside;
 	GElf_Sym symbol;
@@ -354,7 +354,7 @@ static const char *symbol_from(const struct naming *n, uint64_t address)
 /* The symbol at a recorded address. The tracer records a function at an odd
  * address under the even one before it. No instrumented function is one byte
  * long, so that address is no other function's. */
-static const char *symbol_at(const struct naming *n, uint64_t offset)
+static const char *symbol_at(const struct elf_naming *n, uint64_t offset)
 {
 	const char *const name = symbol_from(n, offset);
 
@@ -363,7 +363,7 @@ static const char *symbol_at(const struct naming *n, uint64_t offset)
 }
 
 /* The name of several symbols of functions there, or NULL. */
-static const char *joint_at(const struct naming *n, uint64_t offset)
+static const char *joint_at(const struct elf_naming *n, uint64_t offset)
 {
 	const struct begun *const b = begun_at(n, offset);
 
@@ -371,7 +371,7 @@ static const char *joint_at(const struct naming *n, uint64_t offset)
 }
 
 /* Answer all queries from the symbol table. It has no files and lines. */
-static void answer_symbols(const struct naming *n)
+static void answer_symbols(const struct elf_naming *n)
 {
 	for (size_t i = 0; i < n->count; i++) {
 		const uint64_t offset = n->queries[i].offset;
@@ -387,7 +387,7 @@ static void answer_symbols(const struct naming *n)
 /* Answer a query from the description of the function. It comes after the
  * symbol's answer, and is the better one, but for the name of functions that a
  * linker has folded: of these, one description may be left, or all. */
-static void answer_die(const struct naming *n, Dwarf_Die *die, size_t query)
+static void answer_die(const struct elf_naming *n, Dwarf_Die *die, size_t query)
 {
 	const struct sym_query *const q = &n->queries[query];
 	const char *name;
@@ -402,7 +402,7 @@ static void answer_die(const struct naming *n, Dwarf_Die *die, size_t query)
 }
 
 /* Answer all queries for one address. */
-static void answer_at(const struct naming *n, Dwarf_Die *die,
+static void answer_at(const struct elf_naming *n, Dwarf_Die *die,
 		      uint64_t offset)
 {
 	for (size_t i = first_from(n, offset);
@@ -412,7 +412,7 @@ static void answer_at(const struct naming *n, Dwarf_Die *die,
 
 /* Also those recorded under the even address before an odd entry, unless a
  * symbol says that another function begins there. */
-static void answer_entry(const struct naming *n, Dwarf_Die *die,
+static void answer_entry(const struct elf_naming *n, Dwarf_Die *die,
 			 uint64_t entry)
 {
 	answer_at(n, die, entry);
@@ -426,7 +426,7 @@ static void answer_entry(const struct naming *n, Dwarf_Die *die,
  * them. */
 static int visit_function(Dwarf_Die *die, void *ctx)
 {
-	const struct naming *const n = ctx;
+	const struct elf_naming *const n = ctx;
 	Dwarf_Addr base, begin, end;
 	ptrdiff_t at = 0;
 
@@ -440,7 +440,7 @@ static int visit_function(Dwarf_Die *die, void *ctx)
 
 /* May the unit have code of a function that is asked for? A unit that does not
  * say where its code is may have any. */
-static bool is_wanted(const struct naming *n, Dwarf_Die *unit)
+static bool is_wanted(const struct elf_naming *n, Dwarf_Die *unit)
 {
 	Dwarf_Addr base, begin, end;
 	ptrdiff_t at = 0;
@@ -458,7 +458,7 @@ static bool is_wanted(const struct naming *n, Dwarf_Die *unit)
 
 /* Answer queries from the debug information, unit by unit. Only units with code
  * that is asked for are read: most of a large program was never called. */
-static void answer_debug(struct naming *n)
+static void answer_debug(struct elf_naming *n)
 {
 	Dwarf_Die *unit = NULL;
 	Dwarf_Addr bias;
@@ -504,7 +504,7 @@ int sym_elf_name(int fd, const char *path, struct sym_query *queries,
 		 size_t count, sym_answer_fn answer, void *ctx, char *why,
 		 size_t why_size)
 {
-	struct naming n = { .queries = queries, .count = count,
+	struct elf_naming n = { .queries = queries, .count = count,
 			    .answer = answer, .ctx = ctx };
 	Dwfl *dwfl;
 
