@@ -97,10 +97,9 @@ static uint64_t read_number(const char *text, const char *end)
 	       number : 0;
 }
 
-/* ID or PID:ID; pid 0: any process. */
-static int read_coroutine(uint32_t *pid, uint64_t *serial)
+int filter_args_coroutine(const char *option, const char *text, uint32_t *pid,
+			  uint64_t *serial)
 {
-	const char *const text = args[FILTER_COROUTINE];
 	const char *const colon = strchr(text, ':');
 	const char *const id = colon ? colon + 1 : text;
 	const uint64_t number = colon ? read_number(text, colon) : 0;
@@ -109,8 +108,8 @@ static int read_coroutine(uint32_t *pid, uint64_t *serial)
 	*serial = read_number(id, id + strlen(id));
 	if (*serial != 0 && *pid == number && (!colon || number != 0))
 		return 0;
-	return err_add("--coroutine takes an id as weft coroutines shows it, "
-		       "or PID:ID, not \"%s\"", text);
+	return err_add("--%s takes an id as weft coroutines shows it, or "
+		       "PID:ID, not \"%s\"", option, text);
 }
 
 int filter_args_refuse(unsigned set, const char *why)
@@ -130,7 +129,9 @@ int filter_args_check(const struct filter_refusal *refused)
 	for (; refused && refused->args; refused++)
 		if (filter_args_refuse(refused->args, refused->why) != 0)
 			return -1;
-	return args[FILTER_COROUTINE] ? read_coroutine(&pid, &serial) : 0;
+	return !args[FILTER_COROUTINE] ? 0 :
+	       filter_args_coroutine("coroutine", args[FILTER_COROUTINE], &pid,
+				     &serial);
 }
 
 bool filter_args_is_refused(const struct filter_refusal *refused,
@@ -301,7 +302,8 @@ int filter_args_collect(const struct session *clock, struct filter_marks *marks,
 			struct replay_collect *want)
 {
 	if (args[FILTER_COROUTINE] &&
-	    read_coroutine(&want->pid, &want->serial) != 0)
+	    filter_args_coroutine("coroutine", args[FILTER_COROUTINE],
+				  &want->pid, &want->serial) != 0)
 		return -1;
 	if (!filter_args_has(FILTER_RANGE))
 		return 0;

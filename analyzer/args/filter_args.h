@@ -55,6 +55,10 @@ bool filter_args_is_refused(const struct filter_refusal *,
 
 /* The text that was given, which lives as long as argv; NULL: none. */
 const char *filter_args_text(enum filter_arg);
+/* Read a coroutine's ID or PID:ID; pid 0: of any process. 0, or -1 with the
+ * cause in the chain, which names the option. */
+int filter_args_coroutine(const char *option, const char *text, uint32_t *pid,
+			  uint64_t *serial);
 /* Was any filter of the set given? */
 bool filter_args_has(unsigned args);
 /* Does what was given need single records, which no profile has? */

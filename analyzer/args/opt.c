@@ -89,9 +89,10 @@ static int set_share(const struct opt *row, const char *text)
 	const double value = strtod(text, &end);
 
 	if (end == text || (strcmp(end, "") != 0 && strcmp(end, "%") != 0) ||
-	    !(value >= 0 && value <= 100))
-		return err_add("--%s takes a percentage from 0 to 100, not "
-			       "\"%s\"", row->name, text);
+	    !(value >= 0 && (value <= 100 || row->type == OPT_GROWTH)))
+		return err_add("--%s takes a percentage%s, not \"%s\"",
+			       row->name, row->type == OPT_GROWTH ? "" :
+			       " from 0 to 100", text);
 	*(double *)row->to = value;
 	return 0;
 }
@@ -199,6 +200,7 @@ static int set(const struct opt *row, const char *text)
 	case OPT_NUMBER:
 		return set_number(row, text);
 	case OPT_SHARE:
+	case OPT_GROWTH:
 		return set_share(row, text);
 	case OPT_CHOICE:
 	case OPT_SORT:

@@ -23,7 +23,8 @@ enum opt_type {
 	OPT_END,     /* ends the table */
 	OPT_FLAG,    /* to: bool, set to true */
 	OPT_NUMBER,  /* to: size_t */
-	OPT_SHARE,   /* to: double; a percentage */
+	OPT_SHARE,   /* to: double; a percentage from 0 to 100 */
+	OPT_GROWTH,  /* the same, which may be more; the help has no default */
 	OPT_TEXT,    /* to: const char * */
 	OPT_LIST,    /* to: const char *; if given again, the texts are joined
 	              * with a colon */

@@ -132,4 +132,5 @@ const struct cmd cmd_check = {
 	"status is 0 only if nothing is missing, damaged or contradictory.",
 	.refused = refused,
 	.print = print,
+	.is_judge = true,
 };

@@ -27,9 +27,15 @@ static const char *const kinds[] = {
 	[BY_COROUTINE] = "coroutine", [BY_BODY] = "body", NULL
 };
 
-/* --coroutine is among the filters. Here it does not cut a tree: it asks for
- * the history of one coroutine. */
+/* --history; NULL: not given. */
+static const char *arg_history;
+static uint32_t history_pid;
+static uint64_t history_serial;
+
 static const struct opt opts[] = {
+	{ .type = OPT_TEXT, .name = "history", .arg = "ID",
+	  .to = &arg_history, .help = "the steps in the life of this "
+	  "coroutine; PID:ID if several processes have one with this number" },
 	{ .type = OPT_CHOICE, .name = "by", .arg = "WHAT",
 	  .to = &arg_by, .choices = kinds, .help = "also a row for each "
 	  "coroutine, or only for each body" },
@@ -178,14 +184,14 @@ static const struct metric_view history_view = {
 	history_metrics, HISTORY_COLUMNS, HISTORY_COLUMNS
 };
 
-/* The coroutine that --coroutine names; without a PID it must be the only one
+/* The coroutine that --history names; without a PID it must be the only one
  * with its serial. NULL with the cause in the chain. Borrowed from the
  * session. */
 static const struct coroutine *find(const struct load *load)
 {
 	const struct session *const s = load->session;
-	const uint64_t serial = load->want.serial;
-	const uint32_t pid = load->want.pid;
+	const uint64_t serial = history_serial;
+	const uint32_t pid = history_pid;
 	const struct coroutine *found = NULL;
 
 	for (size_t i = 0; i < s->coroutine_count; i++) {
@@ -203,7 +209,7 @@ static const struct coroutine *find(const struct load *load)
 	}
 	if (!found)
 		err_add("there is no coroutine %s; weft coroutines --top 0 "
-			"lists them", filter_args_text(FILTER_COROUTINE));
+			"lists them", arg_history);
 	return found;
 }
 
@@ -342,10 +348,14 @@ static enum cmd_exit history(struct load *load)
 /* Refuse options that contradict each other. */
 static int prepare(struct reading *r)
 {
-	const bool is_history = filter_args_has(FILTER_SET(COROUTINE));
+	const bool is_history = arg_history;
 
+	if (is_history && filter_args_coroutine("history", arg_history,
+						&history_pid,
+						&history_serial) != 0)
+		return -1;
 	if (is_history && arg_by == BY_BODY)
-		return err_add("--by body shows many coroutines, --coroutine "
+		return err_add("--by body shows many coroutines, --history "
 			       "shows a single one: leave one option out");
 	if ((is_history || arg_by == BY_BODY) &&
 	    (table_args.sort || table_args.columns))
@@ -361,7 +371,7 @@ static enum cmd_exit print(struct reading *r)
 {
 	/* So --process holds for all three. */
 	keep_processes(r->load.session);
-	if (filter_args_has(FILTER_SET(COROUTINE)))
+	if (arg_history)
 		return history(&r->load);
 	if (arg_by == BY_COROUTINE)
 		return list(&r->load, &r->table);
@@ -373,6 +383,7 @@ static enum cmd_exit print(struct reading *r)
 /* A coroutine's figures are sums that were made while the trace was replayed; a
  * part of them cannot be taken out afterwards. */
 static const struct filter_refusal refused[] = {
+	{ FILTER_SET(COROUTINE), "--history shows a single coroutine" },
 	{ FILTER_FUNCTIONS | FILTER_RANGE | FILTER_SET(THREAD),
 	  "the figures are those of a coroutine's whole life; weft report --by "
 	  "body shows a part of it" },
@@ -395,11 +406,11 @@ const struct cmd cmd_coroutines = {
 	"that it resumed ran. How long it was ready to run before it was\n"
 	"resumed is not known: resume and yield do not say.\n"
 	"\n"
-	"Here --coroutine ID shows the history of that one coroutine. For\n"
-	"each step of its life: the coroutine (by; 0: the thread) and the\n"
-	"function that made it, resumed it, or got control back from it; how\n"
-	"long it had been suspended or active; and its own stack at that\n"
-	"time. A step is inferred if it was only seen at the next event.\n"
+	"--history ID shows each step in the life of that coroutine: the\n"
+	"coroutine (by; 0: the thread) and the function that made it, resumed\n"
+	"it, or got control back from it; how long it had been suspended or\n"
+	"active; and its own stack at that time. A step is inferred if it was\n"
+	"only seen at the next event.\n"
 	"\n"
 	"With 1,000,000 coroutines, it needs 630 MB of memory (with --csv,\n"
 	"320 MB).",

@@ -88,12 +88,16 @@ static void print_side(const struct load *load, const char *which)
 	completeness_print(&shown_line, sentence);
 }
 
-/* What --net could not do as it says. Both sides are net in the same way. */
+/* Where times are not net, or not by samples, and why. Both sides are of one
+ * kind. */
 static void print_net(const struct sides *sides)
 {
 	const uint32_t net = sides->after.session->net.is_net;
 
-	if (sides->is_raw)
+	if (arg_limit >= 0)
+		table_note("note: times are as recorded, as --fail-over "
+			   "compares them");
+	else if (sides->is_raw)
 		table_note("note: times are as recorded: not all sessions have "
 			   "samples enough for net ones");
 	else if (net & NET_CALIBRATED)
@@ -223,12 +227,10 @@ static const struct metric_view view = {
 	"adds,share,because,was,is,chance,name,language,module,file,line,caller"
 };
 
-/* --net. Raw times have a part of weft's, but it is about the same on both
- * sides, and they have no error of samples: they find smaller changes. */
-static bool arg_net;
-
 /* --fail-over is for scripts that guard against regressions: only it changes
- * the exit status. */
+ * the exit status. Raw times have a part of weft's, but it is about the same on
+ * both sides, and they have no error of samples: they raise fewer false alarms
+ * and find smaller changes. */
 static const struct opt opts[] = {
 	TABLE_TOP("rows to show", 20),
 	{ .type = OPT_FLAG, .letter = 'a', .name = "all", .to = &arg_all,
@@ -240,17 +242,15 @@ static const struct opt opts[] = {
 	  .arg = "PERCENT", .to = &arg_min, .help = "leave out rows that add "
 	  "or take less than this share of the self time before (default: "
 	  "0.1; with --counts, of the function's calls: 0)" },
-	{ .type = OPT_SHARE, .name = "fail-over", .arg = "PERCENT",
+	{ .type = OPT_GROWTH, .name = "fail-over", .arg = "PERCENT",
 	  .to = &arg_limit, .help = "exit with status 4 if a single change "
 	  "that is not chance adds more than this share of the self time "
 	  "before (of sleep: of the sleep before; with --counts: of a "
-	  "function's calls, or of its distinct stacks)" },
+	  "function's calls, or of its distinct stacks); times are compared "
+	  "as with --raw" },
 	TABLE_OPTS(view),
 	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_FLAG, .name = "net", .to = &arg_net,
-	  .help = "compare net times, whose errors are larger than what "
-	  "weft's own part differs by" },
-	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_MORE, .more = load_net_opts },
 	{ .type = OPT_END }
 };
 
@@ -540,13 +540,10 @@ static enum cmd_exit run(int count, char **operands)
 			"out --%s", table_args.sort ? "sort" : "columns");
 		return CMD_USAGE;
 	}
-	if (arg_counts && arg_net) {
-		err_add("--counts compares no times; leave out --net");
-		return CMD_USAGE;
-	}
 	if (table_choose(&table, &view) != 0)
 		return CMD_USAGE;
-	status = sides_open(&sides, arg_net, count, operands);
+	status = sides_open(&sides, !arg_counts && arg_limit < 0, count,
+			    operands);
 	if (status == CMD_OK) {
 		print_side(&sides.before, "before");
 		print_side(&sides.after, "after");
@@ -592,4 +589,5 @@ const struct cmd cmd_diff = {
 	"The exit status is 4 when --fail-over finds more than it allows.",
 	.opts = opts,
 	.run = run,
+	.is_judge = true,
 };

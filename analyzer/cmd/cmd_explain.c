@@ -235,7 +235,7 @@ static char *command_of(const struct teller *t, const struct explain_finding *f)
 			     takes_filters(&cmd_slow);
 	char *const text =
 		f->kind == EXPLAIN_SLEEP ?
-		mem_print("weft coroutines --coroutine %s %s", coroutine,
+		mem_print("weft coroutines --history %s %s", coroutine,
 			  t->traces) :
 		f->kind == EXPLAIN_WAIT && !filter_args_text(FILTER_FOCUS) ?
 		mem_print("weft tree --waiting --focus %s%s %s", name, part,

@@ -287,4 +287,5 @@ const struct cmd cmd_export = {
 	"calls together. Missing records are spans, too.",
 	.opts = opts,
 	.run = run,
+	.is_unpaged = true,
 };

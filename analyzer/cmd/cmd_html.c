@@ -18,17 +18,17 @@
 enum { MOST_SPANS = 100000, MOST_LANES = 2000, MOST_CALLS = 1000,
        COLUMNS = 240 };
 
-/* The options. arg_output NULL: TRACE.html beside the trace; arg_functions
+/* The options. arg_output NULL: TRACE.html beside the trace; arg_only
  * NULL: all. */
-static const char *arg_output, *arg_functions;
+static const char *arg_output, *arg_only;
 
 static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
 	  .to = &arg_output, .help = "the file to write; - is standard "
 	  "output (default: TRACE.html beside the trace; merged.html if "
 	  "there are several; diff.html with vs)" },
-	{ .type = OPT_TEXT, .name = "functions", .arg = "PATTERN",
-	  .to = &arg_functions, .help = "show single calls by time and "
+	{ .type = OPT_TEXT, .name = "only", .arg = "PATTERN",
+	  .to = &arg_only, .help = "show single calls by time and "
 	  "duration only of functions that match (default: of all)" },
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_net_opts },
@@ -92,7 +92,7 @@ static void begin_calls(struct in_time *m, const struct load *load)
 	if (o.last - o.first < o.columns)
 		o.columns = 0;
 	m->slow = slow_new(&o);
-	m->calls = (struct page_calls){ arg_functions, slow_found(m->slow),
+	m->calls = (struct page_calls){ arg_only, slow_found(m->slow),
 		o.columns, o.first, o.last };
 }
 
@@ -119,9 +119,9 @@ static int find_in_time(struct in_time *m, struct load *load)
 
 	*m = (struct in_time){ .chronicle = NULL };
 	if (load->is_profile)
-		return arg_functions ? err_add("--functions shows single "
+		return arg_only ? err_add("--only shows single "
 			"calls, which only a trace holds") : 0;
-	m->wanted = arg_functions ? named_functions(s, arg_functions) :
+	m->wanted = arg_only ? named_functions(s, arg_only) :
 		    filter_match_funcs(s, "*");
 	if (!m->wanted)
 		return -1;
@@ -219,7 +219,7 @@ static enum cmd_exit write_page(struct load *load, const char *file,
 static enum cmd_exit compare(int count, char **operands)
 {
 	struct sides sides;
-	enum cmd_exit status = sides_open(&sides, false, count, operands);
+	enum cmd_exit status = sides_open(&sides, true, count, operands);
 
 	if (status == CMD_OK) {
 		struct session *const before = sides.before.session;
@@ -277,7 +277,7 @@ const struct cmd cmd_html = {
 	"as a table with the callers and callees of the chosen one, the\n"
 	"coroutines, when each thread and coroutine ran what, and single\n"
 	"calls by time and duration (of all functions, or of those that\n"
-	"--functions names). A profile does not say what ran when, and has no\n"
+	"--only names). A profile does not say what ran when, and has no\n"
 	"single calls: its page lacks both. What was lost stands on top.\n"
 	"\n"
 	"With the word vs, the sessions before it are compared with those\n"
@@ -290,4 +290,5 @@ const struct cmd cmd_html = {
 	"20 MB, and says what it leaves out to stay below that.",
 	.opts = opts,
 	.run = run,
+	.is_unpaged = true,
 };

@@ -79,4 +79,5 @@ const struct cmd cmd_recover = {
 	"and removes the others.",
 	.opts = opts,
 	.run = run,
+	.is_unpaged = true,
 };

@@ -21,7 +21,6 @@ enum { USUAL_TOP = 30 };
 
 /* The options. arg_by: an enum group_by. */
 static int arg_by;
-static bool arg_by_thread;
 static const char *arg_only;
 
 /* Values of --by, which also name the column of the groups. */
@@ -39,9 +38,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .name = "only", .arg = "PATTERN",
 	  .to = &arg_only, .help = "show only the rows that match; their "
 	  "figures do not change" },
-	{ .type = OPT_FLAG, .name = "by-thread", .to = &arg_by_thread,
-	  .help = "a separate table for each thread (a row for each: --by "
-	  "thread)" },
+	TABLE_OF_EACH("a table"),
 	{ .type = OPT_MORE, .more = ranking_opts },
 	TABLE_OPTS_FIRST(flat_views[METRIC_BY_TIME],
 			 "cpu if context switches are known, else self"),
@@ -237,7 +234,7 @@ static int check_sort(const struct flat *all, const struct ranking *ranking)
 	return ranking_check(ranking);
 }
 
-/* Only functions and bodies have a language and a source; only --by-thread has
+/* Only functions and bodies have a language and a source; only --tables has
  * threads. 0, or -1 with the cause in the chain. */
 static int choose_columns(struct table *table, enum metric_ranking by)
 {
@@ -247,7 +244,7 @@ static int choose_columns(struct table *table, enum metric_ranking by)
 		.names = table_args.columns, .sort = table_args.sort,
 		.csv = table->csv,
 		.lacks = (has_funcs ? 0u : METRIC_OF_FUNC) |
-			 (arg_by_thread ? 0u : METRIC_OF_THREAD) };
+			 (table_args_are_many() ? 0u : METRIC_OF_THREAD) };
 
 	if (metric_choose(&table->columns, &flat_views[by], &choice) != 0)
 		return -1;
@@ -275,7 +272,7 @@ static void print_head(const struct load *load, struct table *table,
 
 /* The usual columns depend on what is known, so they are chosen again now that
  * the trace is read. The flat table of all threads is made even for
- * --by-thread, for the notes. */
+ * --tables, for the notes. */
 static enum cmd_exit print(struct reading *r)
 {
 	struct session *const s = r->load.session;
@@ -294,7 +291,7 @@ static enum cmd_exit print(struct reading *r)
 	print_head(&r->load, table, all, &ranking);
 	if (check_sort(all, &ranking) != 0)
 		status = CMD_UNREADABLE;
-	else if (arg_by_thread)
+	else if (table_args_are_many())
 		print_threads(table, all, &ranking);
 	else
 		print_rows(table, all, &ranking);

@@ -452,4 +452,5 @@ const struct cmd cmd_top = {
 	"missed. The trace has them all the same.",
 	.opts = opts,
 	.run = run,
+	.is_unpaged = true,
 };

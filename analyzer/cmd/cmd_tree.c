@@ -15,7 +15,7 @@
 static double arg_min = -1;
 static size_t arg_depth = SIZE_MAX;
 static int arg_root, arg_recursion;
-static bool arg_by_thread, arg_bottom_up;
+static bool arg_bottom_up;
 
 /* Values of --root: where the body of a coroutine hangs. */
 enum { ROOT_THREAD, ROOT_COROUTINE };
@@ -48,8 +48,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 'r', .name = "root", .arg = "WHERE",
 	  .to = &arg_root, .choices = roots, .help = "put a coroutine's frames "
 	  "below what resumed it, or below a root of their own" },
-	{ .type = OPT_FLAG, .name = "by-thread", .to = &arg_by_thread,
-	  .help = "a tree for each thread" },
+	TABLE_OF_EACH("a tree"),
 	{ .type = OPT_MORE, .more = ranking_opts },
 	TABLE_OPTS_FIRST(tree_views[METRIC_BY_TIME],
 			 "total-cpu if context switches are known, else total; "
@@ -227,13 +226,14 @@ static void print_head(const struct load *load, struct printer *p)
 		metric_remove(&p->table.columns, METRIC_SWITCHES);
 }
 
-/* Three steps from the session's tree to rows: reroot it (--by-thread, --root),
+/* Three steps from the session's tree to rows: reroot it (--tables, --root),
  * fold recursion (--recursion), and read it from the root down or from each
  * function up. What the steps make is freed in reverse. */
 static void tree(const struct load *load, struct printer *p)
 {
 	const struct cct_reroot options = {
-		arg_by_thread, arg_root == ROOT_COROUTINE, CCT_ALL_THREADS };
+		table_args_are_many(), arg_root == ROOT_COROUTINE,
+		CCT_ALL_THREADS };
 	const size_t functions = func_count(load->session->funcs);
 	struct cct *const merged = cct_reroot(load->session->cct, &options);
 	struct recursion *const recursion = recursion_of(load, merged,

@@ -528,4 +528,5 @@ const struct cmd cmd_validate = {
 	"it prints goes to stderr.",
 	.opts = opts,
 	.run = run,
+	.is_unpaged = true,
 };

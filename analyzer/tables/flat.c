@@ -374,7 +374,7 @@ static const struct metric metrics[] = {
 	  .get = get_max, .help = "the longest finished call" },
 	METRIC_PLACE(struct flat_row, f.func, "", ""),
 	{ "pid", METRIC_NUMBER, METRIC_OF_THREAD, .get = get_thread,
-	  .help = "the process, with --by-thread" },
+	  .help = "the process, with --tables" },
 	{ "tid", METRIC_NUMBER, METRIC_OF_THREAD, .get = get_thread,
 	  .help = "the thread's number" },
 	{ "thread", METRIC_TEXT, METRIC_OF_THREAD, .get = get_thread,

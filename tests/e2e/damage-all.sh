@@ -29,7 +29,7 @@ for c in $("$WEFT" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do
 	record | help | validate | top) ;; # read no trace
 	status | start | stop | snapshot | finish) ;;
 	callers) ways+=("callers --all") ;;
-	coroutines) ways+=("coroutines --columns +lua,native --csv" "coroutines --coroutine 101") ;;
+	coroutines) ways+=("coroutines --columns +lua,native --csv" "coroutines --history 101") ;;
 	diff) ways+=("diff $T/made") ;;
 	export) ways+=("export -o $T/x.pb" "export -f collapsed"
 		"export -f speedscope" "export -f callgrind"
@@ -44,7 +44,7 @@ for c in $("$WEFT" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do
 	recover) ways+=("recover -o $T/recovered") ;;
 	push) ;; # reads as export does, and needs a server
 	plot) command -v gnuplot >/dev/null && ways+=("plot -o $T/plot.svg") ;;
-	report) ways+=("report --by-thread" "report --from 3us --by vm") ;;
+	report) ways+=("report --tables thread" "report --from 3us --by vm") ;;
 	slow) ways+=("slow -n 5 *") ;;
 	stacks) ways+=("stacks --at 0s,5us,12us" "stacks --every 3us --group") ;;
 	tree) ways+=("tree --csv" "tree --bottom-up --root coroutine") ;;

@@ -11,7 +11,7 @@ print() {
 	local n=0 c
 	mkdir -p "$2"
 	for c in "report --csv --columns all --top 0" "report --by body --csv" \
-		"report --by vm --csv" "report --by-thread --top 0" \
+		"report --by vm --csv" "report --tables thread --top 0" \
 		"report --by process --csv" "tree --csv --min-share 0" \
 		"tree --root coroutine --csv" "callers --all --csv" \
 		"coroutines --csv --top 0" "coroutines --by body" \

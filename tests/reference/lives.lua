@@ -89,7 +89,7 @@ function lives.checks(s, random)
 	local process = s.log.processes[s.coroutines[id].process]
 	local checks = {
 		{ args = "coroutines --csv --by body", rows = by_body(rows) },
-		{ args = ("coroutines --csv --coroutine %s:%d"):format(process.pid,
+		{ args = ("coroutines --csv --history %s:%d"):format(process.pid,
 								 id),
 		  rows = life(s, id) },
 		{ args = "coroutines --csv --columns +lua,native", rows = {},

@@ -266,7 +266,7 @@ function report.checks(s, random)
 		check(s, random, "function", random(3) == 1),
 		check(s, random, dimensions[random(#dimensions)]),
 		check(s, random, dimensions[random(#dimensions)]),
-		{ args = "report --csv --by-thread", change = nearly,
+		{ args = "report --csv --tables thread", change = nearly,
 		  rows = function() return by_thread(s) end },
 	}
 end

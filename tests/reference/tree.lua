@@ -182,7 +182,7 @@ function tree.some_check(s, random, args, make)
 			"suspended,recursive,levels,cpu,off-cpu,total-cpu," ..
 			"total-off-cpu%s --sort %s --recursion %s --root %s%s"):format(
 			args, key, how.fold, how.from_body and "coroutine" or
-			"thread", by_thread and " --by-thread" or ""),
+			"thread", by_thread and " --tables thread" or ""),
 		 rows = function() return make(s, how) end,
 		 change = checker(columns[key]) }
 end

@@ -13,7 +13,7 @@
 static bool flag;
 static int choice;
 static size_t number;
-static double share;
+static double share, growth;
 static const char *text, *list, *patterns;
 
 static const char *const choices[] = { "first", "second", NULL };
@@ -31,6 +31,8 @@ static const struct opt opts[] = {
 	  .to = &number, .help = "a number" },
 	{ .type = OPT_SHARE, .name = "share", .arg = "P", .to = &share,
 	  .help = "a share" },
+	{ .type = OPT_GROWTH, .name = "growth", .arg = "P", .to = &growth,
+	  .help = "more" },
 	{ .type = OPT_CHOICE, .name = "choice", .arg = "C", .to = &choice,
 	  .choices = choices, .help = "one of" },
 	{ .type = OPT_LIST, .name = "list", .arg = "L", .to = &list,
@@ -74,6 +76,7 @@ void test_opt_sets_what_the_rows_say(void)
 	CHECK_EQ(flag, 1);
 	CHECK_EQ(number, 12);
 	CHECK(share > 2.4 && share < 2.6);
+	CHECK(parse("x --growth 150%") == 0 && growth > 149 && growth < 151);
 	CHECK_EQ(choice, 1);
 	CHECK_STR(text, "hello");
 	CHECK_EQ(parse("x -fn3"), 0);
@@ -89,7 +92,7 @@ void test_opt_refuses_nonsense(void)
 	static const char *const lines[] = {
 		"x --no-such", "x -z", "x --number", "x -n", "x --number x",
 		"x --number -1", "x --number 99999999999999999999999",
-		"x --number 1x", "x --choice third", "x --share 101",
+		"x --number 1x", "x --choice third", "x --share 101", "x --growth x",
 		"x --share -1", "x --share nan", "x --flag=1",
 	};
 

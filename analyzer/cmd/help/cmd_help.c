@@ -64,6 +64,7 @@ enum cmd_exit cmd_run(const struct cmd *cmd, int argc, char **argv)
 {
 	const struct help_options all = help_options_of(cmd);
 	const int count = opt_parse(all.row, argc, argv);
+	enum cmd_exit status;
 
 	if (help_is_asked()) {
 		err_clear();
@@ -71,12 +72,16 @@ enum cmd_exit cmd_run(const struct cmd *cmd, int argc, char **argv)
 		help_print_command(cmd);
 		return finish(CMD_OK);
 	}
+	table_args_begin();
 	if (count < 0 || filter_args_check(cmd->refused) != 0 ||
 	    load_args_check() != 0)
 		return CMD_USAGE;
 	pager_start(cmd);
-	return finish(cmd->run ? cmd->run(count, argv) :
-		      reading_run(cmd, count, argv));
+	status = cmd->run ? cmd->run(count, argv) :
+		 reading_run(cmd, count, argv);
+	if (status != CMD_USAGE)
+		table_args_end();
+	return finish(status);
 }
 
 /* ---- weft help ---------------------------------------------------------- */
@@ -160,4 +165,5 @@ const struct cmd cmd_help = {
 	.about = "Without a command, lists them all.",
 	.opts = opts,
 	.run = run,
+	.is_unpaged = true,
 };

@@ -14,7 +14,7 @@
 
 /* The options. -1: not given; the file's name says the format, and cmd/ranking
  * the order. */
-static const char *arg_output, *arg_functions, *arg_keep;
+static const char *arg_output, *arg_only, *arg_keep;
 static size_t arg_top = SIZE_MAX;
 static int arg_format = -1, arg_sort = -1;
 static bool arg_term;
@@ -41,8 +41,8 @@ static const struct opt opts[] = {
 	  "in hot (default: cpu where context switches are known, else "
 	  "self)" },
 	{ .type = OPT_MORE, .more = ranking_opts },
-	{ .type = OPT_TEXT, .name = "functions", .arg = "PATTERN",
-	  .to = &arg_functions, .help = "only functions of these names, in "
+	{ .type = OPT_TEXT, .name = "only", .arg = "PATTERN",
+	  .to = &arg_only, .help = "only functions of these names, in "
 	  "latency and heat" },
 	{ .type = OPT_TEXT, .name = "keep", .arg = "FILE", .to = &arg_keep,
 	  .help = "also write the data and the script, from which gnuplot "
@@ -106,8 +106,8 @@ static int check_word(int count, char **operands)
  * follow. */
 static int check_kind(const struct kind *k)
 {
-	if (arg_functions && !k->has_functions)
-		return err_add("--functions has no meaning for %s; --under, "
+	if (arg_only && !k->has_functions)
+		return err_add("--only has no meaning for %s; --under, "
 			       "--focus and --skip choose functions there",
 			       k->name);
 	if (k != kinds && (arg_sort >= 0 || ranking_wants_waiting()))
@@ -213,7 +213,7 @@ static enum cmd_exit draw(const struct kind *k, struct plots *p,
 static enum cmd_exit draw_one(const struct kind *k, int count, char **operands)
 {
 	const struct replay_collect want = { .hist = k->has_histograms };
-	struct plots p = { .top = arg_top, .functions = arg_functions,
+	struct plots p = { .top = arg_top, .functions = arg_only,
 		.is_text = arg_format == OUT_PLOT_DUMB,
 		.sort = arg_sort < 0 ? NULL : plots_sorts[arg_sort] };
 	struct load load;
@@ -241,7 +241,7 @@ static enum cmd_exit draw_diff(const struct kind *k, int count,
 {
 	struct plots p = { .top = arg_top };
 	struct sides sides;
-	enum cmd_exit status = sides_open(&sides, false, count, operands);
+	enum cmd_exit status = sides_open(&sides, true, count, operands);
 
 	plots_init(&p);
 	if (status == CMD_OK)
@@ -294,4 +294,5 @@ const struct cmd cmd_plot = {
 	"kind.",
 	.opts = opts,
 	.run = run,
+	.is_unpaged = true,
 };

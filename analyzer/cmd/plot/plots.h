@@ -11,7 +11,7 @@
  * plots_fini. */
 struct plots {
 	size_t top;              /* --top; SIZE_MAX: not given */
-	const char *functions;   /* --functions, or NULL */
+	const char *functions;   /* --only, or NULL */
 	const char *sort;        /* --sort of hot, one of plots_sorts; NULL:
 	                          * cmd/ranking chooses */
 	bool is_text;            /* it is drawn in characters */
@@ -60,7 +60,7 @@ unsigned plots_colour(size_t i);
 enum { PLOTS_COLOURS = 12, PLOTS_NATIVE = 0x2f6690, PLOTS_LUA = 0xf0a04b,
        PLOTS_GREY = 0xc4c4c4, PLOTS_PALE = 0xe4e4e4 };
 
-/* The functions that --functions names, by func_id; NULL without it: all. The
+/* The functions that --only names, by func_id; NULL without it: all. The
  * caller frees it by mem_free. CMD_USAGE with the cause in the chain if it
  * names none. */
 enum cmd_exit plots_functions(const struct plots *, const struct load *,

@@ -41,6 +41,9 @@ struct cmd {
 	bool has_net;         /* its times are net, and it has --raw */
 	bool merges;          /* even a single trace; see load_open_merged */
 	const char *needs;    /* what no profile holds; see load_need_trace */
+	bool is_unpaged;      /* its output on stdout is a file, a picture, or
+	                       * a few lines; or it does more than to print */
+	bool is_judge;        /* its exit status says what it found */
 
 	/* A command that does not, or not always: takes the operands, and may
 	 * call reading_run. */

@@ -17,21 +17,6 @@
 static pid_t pager, self;
 static volatile sig_atomic_t is_left;
 
-static bool is_one_of(const struct cmd *cmd, const char *const *names)
-{
-	while (*names && strcmp(cmd->name, *names) != 0)
-		names++;
-	return *names != NULL;
-}
-
-/* Commands whose output on stdout is a file, a picture, or a few lines, and
- * those that do more than to print. */
-static const char *const unpaged[] = { "plot", "html", "export", "top",
-				       "validate", "help", "recover", NULL };
-
-/* Commands whose exit status says what they found. */
-static const char *const judges[] = { "check", "diff", NULL };
-
 /* What the shell is to run; NULL: nothing. */
 static const char *program(void)
 {
@@ -102,7 +87,7 @@ void pager_start(const struct cmd *cmd)
 	char columns[24];
 	int ends[2];
 
-	if (!command || is_one_of(cmd, unpaged) || !isatty(STDOUT_FILENO) ||
+	if (!command || cmd->is_unpaged || !isatty(STDOUT_FILENO) ||
 	    pipe(ends) != 0)
 		return;
 	snprintf(columns, sizeof(columns), "%zu", out_table_terminal(stdout));
@@ -115,7 +100,7 @@ void pager_start(const struct cmd *cmd)
 		self = getpid();
 		signal(SIGINT, end);
 		signal(SIGTERM, end);
-		signal(SIGPIPE, is_one_of(cmd, judges) ? go_on : end_left);
+		signal(SIGPIPE, cmd->is_judge ? go_on : end_left);
 	}
 	close(ends[0]);
 	close(ends[1]);

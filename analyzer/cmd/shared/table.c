@@ -3,11 +3,23 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/shared/table.h"
 
+#include "analyzer/out/out_json.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/out/out_value.h"
 
 #include <assert.h>
 #include <string.h>
+
+struct table_args table_args = { .top = SIZE_MAX, .tables = -1 };
+
+const char *const table_each[] = { "thread", NULL };
+
+bool table_args_are_many(void)
+{
+	return table_args.tables >= 0;
+}
+
+static size_t json_rows;                 /* that were printed */
 
 /* ---- values ------------------------------------------------------------- */
 
@@ -152,36 +164,66 @@ void table_begin(struct table *t)
 	t->count = 0;
 	t->rows = (struct out_csv){ stdout, 0 };
 	for (size_t i = 0; i < c->count; i++)
-		if (t->csv)
-			printf("%s%s", i > 0 ? "," : "", c->column[i].key);
-		else
-			t->how[i] = layout(&c->column[i]);
-	if (t->csv)
-		putchar('\n');
-	else
+		t->how[i] = layout(&c->column[i]);
+	if (!t->csv)
 		t->text = out_table_new(t->how, c->count);
+	for (size_t i = 0; i < c->count && t->csv && !table_args.json; i++)
+		printf("%s%s", c->column[i].key, i + 1 < c->count ? "," : "\n");
 }
 
-/* One loop for tables and CSV: a metric's value is read in one place, so the
- * two cannot differ. */
+/* JSON: its rows are the elements of one array. */
+static void begin_object(void)
+{
+	fputs(json_rows++ > 0 ? "},\n{" : "[\n{", stdout);
+}
+
+static void put_member(const struct metric_column *c, bool is_first,
+		       const struct out_value *value)
+{
+	if (!is_first)
+		putchar(',');
+	out_json_text(stdout, c->key);
+	putchar(':');
+	out_value_json(stdout, value);
+}
+
+void table_args_begin(void)
+{
+	table_args.csv = table_args.csv || table_args.json;
+}
+
+void table_args_end(void)
+{
+	if (table_args.json)
+		puts(json_rows > 0 ? "}\n]" : "[]");
+}
+
+/* One loop for tables, CSV and JSON: a metric's value is read in one place, so
+ * they cannot differ. */
 void table_row(struct table *t, const void *row)
 {
 	struct metric_value v;
 	struct out_value value;
 
 	assert(t->csv || t->text);
+	if (table_args.json)
+		begin_object();
 	for (size_t i = 0; i < t->columns.count; i++) {
 		const struct metric *const m = t->columns.column[i].metric;
 
 		if (t->csv) {
 			value = out_value_get(m, &t->source, row, &v);
-			out_value_csv(&t->rows, &value);
+			if (table_args.json)
+				put_member(&t->columns.column[i], i == 0,
+					   &value);
+			else
+				out_value_csv(&t->rows, &value);
 			continue;
 		}
 		metric_get(m, &t->source, row, &v);
 		text_cell(t, m, row, &v);
 	}
-	if (t->csv)
+	if (t->csv && !table_args.json)
 		out_csv_end(&t->rows);
 	t->count++;
 }
@@ -216,8 +258,6 @@ void table_print(struct table *t, const void *rows, size_t count, size_t size,
 }
 
 /* ---- what the options say ----------------------------------------------- */
-
-struct table_args table_args = { .top = SIZE_MAX };
 
 /* Scripts get everything by default, because they cannot see that rows are
  * missing. */

@@ -14,17 +14,35 @@ extern struct table_args {
 	size_t top;                  /* --top; SIZE_MAX: not given */
 	const struct metric *sort;   /* --sort; NULL: not given */
 	const char *columns;         /* --columns; NULL: not given */
-	bool csv;
+	int tables;                  /* --tables; -1: not given */
+	bool csv;                    /* rows for scripts: as JSON if json is
+	                              * set, too */
+	bool json;
 } table_args;
+
+/* To be called once the options are parsed; and when all rows are printed. */
+void table_args_begin(void);
+void table_args_end(void);
+
+/* The option --tables; `what` there is of each. */
+#define TABLE_OF_EACH(what) \
+	{ .type = OPT_CHOICE, .name = "tables", .arg = "WHAT", \
+	  .to = &table_args.tables, .choices = table_each, \
+	  .help = what " for each" }
+extern const char *const table_each[];
+bool table_args_are_many(void);
 
 /* The option --top; usual: how many rows are, a number. */
 #define TABLE_TOP(what, usual) \
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N", \
 	  .to = &table_args.top, .help = what ", 0 for all (default: " #usual \
 	  "; with --csv, all)" }
-/* The option --csv. */
+/* The options --csv and --json. */
 #define TABLE_CSV(what) \
-	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv, .help = what }
+	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv, \
+	  .help = what }, \
+	{ .type = OPT_FLAG, .name = "json", .to = &table_args.json, \
+	  .help = "the rows of --csv as JSON: an array of objects" }
 /* The options of a command that prints a table of the view `of`; first: what
  * comes first by default, NULL: the first metric that sorts; flags: of metrics
  * that rows lack. */
@@ -54,7 +72,8 @@ struct table {
 	struct metric_source source;
 	/* From left to right, as table_choose or the command chose them. */
 	struct metric_columns columns;
-	/* Rows go to stdout at once; times are ns, names are whole. */
+	/* Rows go to stdout at once, as CSV or JSON; times are ns, names are
+	 * whole. */
 	bool csv;
 	bool has_bounds;         /* rows begin with a func_id, and times of
 	                          * functions that are upper bounds get a ~ */
@@ -75,7 +94,8 @@ int table_choose(struct table *, const struct metric_view *);
  * options say; the names are known. */
 void table_choose_fixed(struct table *, const struct metric_view *,
 			const char *names);
-/* Begin a table, or print the head of the CSV on stdout. */
+/* Begin a table, or print the head of the CSV on stdout. What is said of CSV
+ * here and in commands holds for JSON, too: all its rows are one array. */
 void table_begin(struct table *);
 /* Add a row to the table, or print it. Its values are copied: the row may go
  * afterwards. */

@@ -17,7 +17,7 @@ if "$W" export -f sqlite -o :memory: "$T/t" 2>"$T/e"; then
 fi
 grep -q "in memory would be gone" "$T/e" || fail "in memory: $(cat "$T/e")"
 name=$("$W" report --csv -n 1 --columns name "$T/t" 2>/dev/null | sed -n 2p)
-if "$W" html -o "$T/page" --functions "${name}x" "$T/t" 2>"$T/e"; then
+if "$W" html -o "$T/page" --only "${name}x" "$T/t" 2>"$T/e"; then
 	fail "a page of no function is written"
 fi
 grep -q "no function that ran is called \"${name}x\"; did you mean" "$T/e" ||

@@ -9,8 +9,8 @@
 equal() {
 	local c
 	"$W" export -o "$T/$1.pb" "$T/$1" 2>"$T/e" || fail "$1: $(cat "$T/e")"
-	for c in report "report --csv" "report --by-thread" tree "tree --csv" \
-		"tree --root coroutine" "tree --by-thread" \
+	for c in report "report --csv" "report --tables thread" tree "tree --csv" \
+		"tree --root coroutine" "tree --tables thread" \
 		"report --sort calls" "report --sort max --csv"; do
 		"$W" $c "$T/$1" >"$T/of-trace" 2>&1
 		"$W" $c "$T/$1.pb" >"$T/of-profile" 2>&1

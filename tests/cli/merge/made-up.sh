@@ -30,7 +30,7 @@ cd "$T" || exit 1
 for other in pairs right self; do
 	cmp all.pb $other.pb || fail "$other: another sum"
 done
-for c in report "report --csv" "report --by-thread" tree "tree --by-thread" \
+for c in report "report --csv" "report --tables thread" tree "tree --tables thread" \
 	merge check; do
 	"$W" $c b a d c >of-all 2>&1
 	"$W" $c right.pb >of-sum 2>&1

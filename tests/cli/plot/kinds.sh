@@ -61,7 +61,7 @@ awk -F, 'NR > 1 { print $1, $7 }' report.csv | sort | cmp - shares ||
 	fail "shares draws others: $(cat shares)"
 
 # The share of calls in each power of two.
-data latency --functions '*0x2000' | awk -F'\t' '
+data latency --only '*0x2000' | awk -F'\t' '
 { split($2, p, " ")
   if (++n % 2 && p[2] > 1e-6) printf "%g %.3f\n", p[1], p[2] }' >latency
 awk -F, 'NR > 1 && $4 ~ /0x2000/ {
@@ -166,8 +166,8 @@ refuse() {
 	"$W" plot "$@" 2>err && fail "takes $*"
 	grep -q -e "$pattern" err || fail "$*: says $(cat err)"
 }
-refuse 'no function that ran' latency --functions nosuch t
-refuse 'functions has no meaning for hot' --functions x t
+refuse 'no function that ran' latency --only nosuch t
+refuse 'only has no meaning for hot' --only x t
 refuse 'sort has no meaning for lanes' lanes --sort self t
 refuse 'waiting has no meaning for heat' heat --waiting t
 refuse 'single records are drawn' shares --under x t

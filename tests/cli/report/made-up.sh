@@ -9,7 +9,7 @@ same 80 0 env COLUMNS=80 "$W" report t
 same 50 0 env COLUMNS=50 "$W" report t
 same calls 0 "$W" report --sort calls --top 2 t
 same csv 0 "$W" report --csv t
-same by-thread 0 "$W" report --by-thread --csv t
+same by-thread 0 "$W" report --tables thread --csv t
 awk 'length($0) > 80 { print "too wide: " $0; bad = 1 } END { exit bad }' \
 	tests/cli/report/80.out || fail "wider than 80 columns"
 

@@ -6,7 +6,7 @@
 make_trace t coroutines=1 chunks=6
 same table 0 "$W" tree t
 same coroutine 0 "$W" tree --root coroutine t
-same depth 0 "$W" tree --depth 2 --by-thread t
+same depth 0 "$W" tree --depth 2 --tables thread t
 same min 0 "$W" tree --min-share 20% t
 same 80 0 env COLUMNS=80 "$W" tree t
 same csv 0 "$W" tree --csv t
@@ -18,7 +18,7 @@ END { for (n in total) if (total[n] - self[n] - below[n] > 3 ||
 	exit bad }' tests/cli/tree/csv.out || fail "totals do not add up"
 
 same up 0 "$W" tree --bottom-up t
-same up-by-thread 0 "$W" tree --bottom-up --by-thread --depth 2 --min-share 10 t
+same up-by-thread 0 "$W" tree --bottom-up --tables thread --depth 2 --min-share 10 t
 same up-coroutine 0 "$W" tree --bottom-up --root coroutine --sort suspended t
 same up-csv 0 "$W" tree --bottom-up --csv t
 # A caller's row is part of the row above it, in every figure, and the functions'

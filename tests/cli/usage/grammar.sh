@@ -102,7 +102,6 @@ done <<'EOF'
 --context lines --csv -C 2 f t
 --top trim -f gcc -n 3 t
 --csv trim -f skip --csv t
---net diff --counts --net t t
 --sort diff --counts --sort share t t
 --sample-rate validate --sample-rate 0 true
 --lua-init record --no-lua --lua-init -- true

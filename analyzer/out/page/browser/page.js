@@ -335,7 +335,7 @@ function startLatency() {
 	table.show(c.calls);
 	list(null);
 	$('heat-what').textContent = (c.pattern ? `calls of ${c.pattern}` :
-		'calls of all functions (weft html --functions PATTERN: of ' +
+		'calls of all functions (weft html --only PATTERN: of ' +
 		'some)') + ', as recorded: when they began, and their total';
 	startCanvas(heat, $('heat-tip'));
 	heat.canvas.addEventListener('mousemove', e => {
