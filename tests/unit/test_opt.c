@@ -92,8 +92,8 @@ void test_opt_refuses_nonsense(void)
 	static const char *const lines[] = {
 		"x --no-such", "x -z", "x --number", "x -n", "x --number x",
 		"x --number -1", "x --number 99999999999999999999999",
-		"x --number 1x", "x --choice third", "x --share 101", "x --growth x",
-		"x --share -1", "x --share nan", "x --flag=1",
+		"x --number 1x", "x --choice third", "x --share 101",
+		"x --growth x", "x --share -1", "x --share nan", "x --flag=1",
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
