@@ -64,7 +64,7 @@ bool control_address(struct sockaddr_un *a, int folder, const char *name)
 	return n > 0 && (size_t)n < sizeof(a->sun_path);
 }
 
-int control_connect(int folder, const char *name)
+static int connect_to(int folder, const char *name)
 {
 	const struct timeval limit = { .tv_sec = CONTROL_SECONDS };
 	struct sockaddr_un a;
@@ -86,7 +86,7 @@ int control_connect(int folder, const char *name)
 
 int control_connect_in(int folder, const char *name)
 {
-	const int fd = folder < 0 ? -1 : control_connect(folder, name);
+	const int fd = folder < 0 ? -1 : connect_to(folder, name);
 	const int why = errno;
 
 	if (folder >= 0)
@@ -120,7 +120,7 @@ void control_each(int folder,
 
 		if (pid == 0 || (!is_made && kill(pid, 0) == 0))
 			continue;
-		const int connection = control_connect(folder, e->d_name);
+		const int connection = connect_to(folder, e->d_name);
 
 		if (connection < 0 && errno == ECONNREFUSED)
 			unlinkat(folder, e->d_name, 0);
@@ -181,7 +181,7 @@ const char *control_value(const char *answer, const char *key, char *out,
 	return out;
 }
 
-bool control_is_number(const char *text)
+static bool is_number(const char *text)
 {
 	return text[0] && text[strspn(text, "0123456789")] == '\0';
 }
@@ -190,7 +190,7 @@ bool control_may_mean(const char *wanted, const char *name)
 {
 	const size_t length = (size_t)(strrchr(name, '.') - name);
 
-	return !wanted || control_is_number(wanted) ||
+	return !wanted || is_number(wanted) ||
 	       strcmp(name, wanted) == 0 ||
 	       (strlen(wanted) == length && memcmp(name, wanted, length) == 0);
 }
@@ -199,7 +199,7 @@ bool control_means(const char *wanted, const char *name, const char *answer)
 {
 	char pid[16];
 
-	return !wanted || !control_is_number(wanted) ||
+	return !wanted || !is_number(wanted) ||
 	       strcmp(strrchr(name, '.') + 1, wanted) == 0 ||
 	       strcmp(control_value(answer, "recorder", pid, sizeof(pid)),
 		      wanted) == 0;

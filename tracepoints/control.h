@@ -63,12 +63,9 @@ int control_open(const char *folder);
  * is. False: the name is too long. */
 bool control_address(struct sockaddr_un *a, int folder, const char *name);
 
-/* Connect to the socket of that name in an open folder. Waits CONTROL_SECONDS
- * at most, here and at each read and write later. Negative: see errno;
- * ECONNREFUSED: its recorder is dead. */
-int control_connect(int folder, const char *name);
-
-/* The same, and close the folder. It may be negative: errno says why. */
+/* Connect to the socket of that name in an open folder, and close the folder,
+ * which may be negative: errno says why. Waits CONTROL_SECONDS at most, here and
+ * at each read and write later. Negative: see errno. */
 int control_connect_in(int folder, const char *name);
 
 /* The process id at the end of a socket's name; 0: it is no such name. */
@@ -99,8 +96,6 @@ const char *control_value(const char *answer, const char *key, char *out,
 
 /* What a user types for one: all digits: the process id of a program or of its
  * weft record; with a slash: a socket; else: a name. NULL: all. */
-
-bool control_is_number(const char *text);
 
 /* Whether a socket of that name may be meant: if not, it need not be asked. */
 bool control_may_mean(const char *wanted, const char *name);

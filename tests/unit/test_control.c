@@ -47,11 +47,7 @@ static void end(void)
 
 static int connect_to_it(void)
 {
-	const int dir = control_open(sockets);
-	const int fd = control_connect(dir, control.name);
-
-	close(dir);
-	return fd;
+	return control_connect_in(control_open(sockets), control.name);
 }
 
 /* What it answers to these bytes; "": it hangs up. */

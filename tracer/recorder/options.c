@@ -481,9 +481,9 @@ static bool is_contradiction(void)
 	while (i < n && !all[i].is_wrong)
 		i++;
 	if (i < n)
-		message(i < needs ? "--%s and --%s exclude each other: leave "
-			"one of them out" : "--%s needs --%s; see weft record "
-			"--help", all[i].one, all[i].other);
+		message(i < needs ? "--%s and --%s exclude each other; see "
+			"weft record --help" : "--%s needs --%s; see weft "
+			"record --help", all[i].one, all[i].other);
 	return i < n;
 }
 

@@ -122,12 +122,6 @@ uint64_t chunk_queue_bytes(const struct chunk_queue *q)
 	return words * 8;
 }
 
-void chunk_queue_clear(struct chunk_queue *q)
-{
-	q->from = q->next;
-	q->head = 0;
-}
-
 void chunk_queue_rest(struct chunk_queue *q)
 {
 	if (!chunk_queue_is_empty(q) || q->used == 0)

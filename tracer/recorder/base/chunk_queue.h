@@ -56,8 +56,6 @@ uint64_t *chunk_queue_oldest(const struct chunk_queue *q, uint32_t *words);
 void chunk_queue_drop(struct chunk_queue *q);
 /* The size of all entries together, in bytes. */
 uint64_t chunk_queue_bytes(const struct chunk_queue *q);
-/* Forget all entries. The room that was given out last is no longer valid. */
-void chunk_queue_clear(struct chunk_queue *q);
 /* Give back the memory if it is empty. */
 void chunk_queue_rest(struct chunk_queue *q);
 /* Address space that takes pages as they are touched. NULL: there is none. */
