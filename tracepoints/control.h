@@ -64,8 +64,8 @@ int control_open(const char *folder);
 bool control_address(struct sockaddr_un *a, int folder, const char *name);
 
 /* Connect to the socket of that name in an open folder, and close the folder,
- * which may be negative: errno says why. Waits CONTROL_SECONDS at most, here and
- * at each read and write later. Negative: see errno. */
+ * which may be negative: errno says why. Waits CONTROL_SECONDS at most, here
+ * and at each read and write later. Negative: see errno. */
 int control_connect_in(int folder, const char *name);
 
 /* The process id at the end of a socket's name; 0: it is no such name. */
