@@ -52,6 +52,39 @@ void test_lua_written_when_full_is_none(void)
 	CHECK_EQ(wrong, 0);
 }
 
+void test_lua_written_name_stays_beside_the_ordinal(void)
+{
+	const uint64_t at = 0x7f0000001250, news = lua_written_news();
+	char name[LUA_WRITTEN_NAME];
+
+	CHECK_EQ(lua_written_name(at, 5, name), 0);
+	lua_written_set_name(at, 5, "M.work", 6);
+	CHECK_EQ(lua_written_news(), news);
+	CHECK(lua_written_set_ordinal(at, 5, 2));
+	CHECK_EQ(lua_written_name(at, 5, name), 6);
+	CHECK(memcmp(name, "M.work", 6) == 0);
+	CHECK_EQ(lua_written_name(at, 6, name), 0);
+	lua_written_set_name(at, 5, "", 0);
+	CHECK_EQ(lua_written_name(at, 5, name), 0);
+	CHECK_EQ(lua_written_ordinal(at, 5), 2);
+}
+
+/* Names leave room for ordinals. */
+void test_lua_written_names_take_half_of_the_room(void)
+{
+	char name[LUA_WRITTEN_NAME];
+	unsigned named = 0;
+
+	for (uint64_t i = 1; i <= 100000; i++)
+		lua_written_set_name(i << 24, i, "name", 4);
+	for (uint64_t i = 1; i <= 100000; i++)
+		named += lua_written_name(i << 24, i, name) == 4;
+	printf("%u of 100000 have a name\n", named);
+	CHECK(named > 30000 && named <= 65536);
+	CHECK(lua_written_set_ordinal(UINT64_C(200000) << 24, 5, 2));
+	CHECK_EQ(lua_written_ordinal(UINT64_C(200000) << 24, 5), 2);
+}
+
 void test_lua_written_news_make_a_main_function_be_looked_at(void)
 {
 	CHECK(!lua_written_is_set(0x1230, 7, 1));

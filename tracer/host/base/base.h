@@ -38,6 +38,11 @@
  * same thread sees them. */
 #define barrier() __asm__ volatile("" ::: "memory")
 
+/* The variable is computed here, once: else gcc does so again at each use, or
+ * earlier, or keeps in a register what it was computed from. For hot paths,
+ * where that took instructions. */
+#define PIN(variable) __asm__("" : "+r"(variable))
+
 /* An invariant, looked at in the checked build alone
  * (CFLAGS=-DWEFT_CHECKED). */
 #ifdef WEFT_CHECKED

@@ -77,6 +77,16 @@ void *dynamic_find(const struct dynamic *d, const char *name)
 	return NULL;
 }
 
+const ElfW(Phdr) *dynamic_parts(const void *start, int *count)
+{
+	const ElfW(Ehdr) *const head = start;
+
+	*count = memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
+		 head->e_phentsize != sizeof(ElfW(Phdr)) ||
+		 head->e_phnum > 128 ? 0 : head->e_phnum;
+	return (const void *)((const char *)start + head->e_phoff);
+}
+
 const struct link_map *dynamic_module_at(const void *address)
 {
 	struct dl_find_object o;

@@ -28,5 +28,9 @@ bool dynamic_read(struct dynamic *d, const struct link_map *map);
  * found, nor is anything in a module without GNU's hash table. */
 void *dynamic_find(const struct dynamic *d, const char *name);
 
+/* The parts of the module that is mapped from there on, as its head lists them;
+ * *count: how many. 0: it is not as usual. */
+const ElfW(Phdr) *dynamic_parts(const void *start, int *count);
+
 /* The module that this address lies in, or NULL. Takes no lock. */
 const struct link_map *dynamic_module_at(const void *address);

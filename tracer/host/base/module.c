@@ -3,6 +3,7 @@
  * module lies, or, once some module has gone, by what it is.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/base/module.h"
+#include "tracer/host/base/dynamic.h"
 #include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
@@ -11,9 +12,7 @@
 #include <xxhash.h>
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <string.h>
 
 _Atomic uint32_t module_epoch;
@@ -125,14 +124,11 @@ static void read_build_id(struct module *m, const ElfW(Nhdr) *note, size_t size)
 /* The notes are mapped: the code that asks runs in this very module. */
 static void read_notes(struct module *m)
 {
-	const ElfW(Ehdr) *const head = (const ElfW(Ehdr) *)m->start;
-	const ElfW(Phdr) *part;
+	int count;
+	const ElfW(Phdr) *const part = dynamic_parts((const void *)m->start,
+						     &count);
 
-	if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    head->e_phentsize != sizeof(*part) || head->e_phnum > 128)
-		return;
-	part = (const ElfW(Phdr) *)(m->start + head->e_phoff);
-	for (int i = 0; i < head->e_phnum; i++) {
+	for (int i = 0; i < count; i++) {
 		const uint64_t at = m->bias + part[i].p_vaddr;
 
 		if (part[i].p_type == PT_NOTE && m->build_id_size == 0 &&

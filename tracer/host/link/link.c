@@ -261,20 +261,6 @@ static bool is_of_name(void *function, const struct link_map *at,
 	return at && dynamic_read(&d, at) && dynamic_find(&d, name) == function;
 }
 
-/* Not in code (text relocations). */
-static bool is_in_data(const struct pass *p, uint64_t word)
-{
-	return word >= p->open && word < p->open_end;
-}
-
-static bool is_link(const ElfW(Rela) *r)
-{
-	const uint64_t type = ELF64_R_TYPE(r->r_info);
-
-	return type == TO_FUNCTION || type == TO_ANY ||
-	       (type == TO_DATA && r->r_addend == 0 && !is_late);
-}
-
 /* What the link is led to; 0: it is left alone, as is a weak name that nobody
  * has, which the program may test. */
 static uint64_t led_to(struct pass *p, const ElfW(Rela) *r, uint64_t word)
@@ -300,10 +286,15 @@ static uint64_t led_to(struct pass *p, const ElfW(Rela) *r, uint64_t word)
 static void lead_link(struct pass *p, const ElfW(Rela) *r)
 {
 	uint64_t *const word = (uint64_t *)(p->of.map->l_addr + r->r_offset);
+	const uint64_t type = ELF64_R_TYPE(r->r_info);
 	struct link l = { .word = word, .map = p->of.map, .fixed = p->fixed,
 			  .fixed_end = p->fixed_end };
 
-	if (!is_link(r) || !is_in_data(p, (uint64_t)word))
+	if (type != TO_FUNCTION && type != TO_ANY &&
+	    (type != TO_DATA || r->r_addend != 0 || is_late))
+		return;
+	/* Not in code (text relocations). */
+	if ((uint64_t)word < p->open || (uint64_t)word >= p->open_end)
 		return;
 	l.old = *word;
 	l.ours = led_to(p, r, *word);
@@ -327,19 +318,15 @@ static void lead_link(struct pass *p, const ElfW(Rela) *r)
 static void find_data(struct pass *p, const struct link_map *map)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
-	const ElfW(Ehdr) *head;
 	const ElfW(Phdr) *part;
 	struct dl_find_object o;
+	int count;
 
 	p->fixed = p->fixed_end = p->open = p->open_end = 0;
 	if (_dl_find_object(map->l_ld, &o) != 0)
 		return;
-	head = o.dlfo_map_start;
-	if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    head->e_phentsize != sizeof(*part))
-		return;
-	part = (const void *)((const char *)head + head->e_phoff);
-	for (int i = 0; i < head->e_phnum; i++) {
+	part = dynamic_parts(o.dlfo_map_start, &count);
+	for (int i = 0; i < count; i++) {
 		const uint64_t at = map->l_addr + part[i].p_vaddr;
 
 		if (part[i].p_type == PT_GNU_RELRO) {
@@ -418,7 +405,6 @@ static struct loads loads_now(void)
 	dl_iterate_phdr(read_loads, &now);
 	return now;
 }
-
 
 static bool comes_after(const struct link_map *map, const struct link_map *what)
 {

@@ -123,12 +123,6 @@ static bool is_one_of(const char *const *words, const char *word)
 	return *words;
 }
 
-static bool is_standard(const char *group, const char *name)
-{
-	return group ? is_one_of(libraries, group) && !is_one_of(outdated, name)
-		     : is_one_of(globals, name);
-}
-
 /* What Lua calls for an event is mostly a method, too. */
 static bool is_event(const struct name *n)
 {
@@ -153,7 +147,9 @@ static struct name make_name(enum c_name_rank rank, const char *group,
 
 	n.length = (uint32_t)lua_name_join(n.text, group, name);
 	n.group = n.length - (uint32_t)strnlen(name, LUA_NAME_PART);
-	if (rank == C_NAME_LIBRARY && is_standard(group, name))
+	if (rank == C_NAME_LIBRARY && is_one_of(group ? libraries : globals,
+						group ? group : name) &&
+	    !(group && is_one_of(outdated, name)))
 		n.rank = C_NAME_STANDARD;
 	return n;
 }

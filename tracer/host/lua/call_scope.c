@@ -40,14 +40,6 @@ INLINE bool yields(struct thread_state *s, struct coroutine *co)
 	return true;
 }
 
-INLINE void move_body(struct body *b, uint64_t slept)
-{
-	if (unlikely(b->key != 0)) {
-		b->tick += slept;
-		b->on += slept;
-	}
-}
-
 /* Puts co, which is off every thread, where it was. */
 INLINE bool goes_on(struct thread_state *s, struct coroutine *co, uint64_t sp)
 {
@@ -66,10 +58,12 @@ INLINE bool goes_on(struct thread_state *s, struct coroutine *co, uint64_t sp)
 	slept = s->last - co->since;
 	*g = (struct segment){
 		.serial = co->serial, .owner = co, .sp = sp,
-		.base = (uint32_t)(to - s->frames),
-		.body = co->body,
+		.base = (uint32_t)(to - s->frames), .body = co->body,
 	};
-	move_body(&g->body, slept);
+	if (unlikely(g->body.key != 0)) {
+		g->body.tick += slept;
+		g->body.on += slept;
+	}
 	for (const struct frame *f = co->kept; f < co->kept + co->count; f++) {
 		*to = *f;
 		to++->tick += slept;
@@ -302,18 +296,14 @@ void call_scope_end(struct coroutine *co, struct call_scope c, bool failed,
 	thread_release(s);
 }
 
-/* Is it a coroutine that sleeps, or has not run yet? */
-static bool is_off(const struct thread_state *s, const struct coroutine *co)
-{
-	return lua_co_has_serial(co) && !co->ended && !lua_switch_is_on(s, co);
-}
-
 void call_scope_closing(struct coroutine *co, uint64_t sp)
 {
 	struct thread_state *const s = thread_acquire(sp);
 	uint64_t now;
 
-	if (s && is_off(s, co)) {
+	/* A coroutine that sleeps, or has not run yet. */
+	if (s && lua_co_has_serial(co) && !co->ended &&
+	    !lua_switch_is_on(s, co)) {
 		now = chunk_clock(s);
 		lua_switch_attach(s, co, NULL, 0, sp, RESUME_CLOSES, now);
 		if (shadow_segment(s)->serial == co->serial) {

@@ -132,7 +132,6 @@ uint64_t lua_func_key(const char *source, size_t length, int first, int last,
 	return (uint64_t)(f ? f : &too_many) | KEY_LUA;
 }
 
-/* What the function of that index is called. */
 /* -------------------------------------------------- what callers call them
  * Lua is asked about each of the first calls, then about one call in each chunk
  * that names the function. To ask about more would slow down all calls. */

@@ -78,25 +78,20 @@ static struct coroutine *served_or_met(long L, long number)
 	       co : meet(L, number);
 }
 
-/* Does running still run? The program may have jumped out of it long ago. */
-static SLOW bool is_alive(struct lua_vm *vm)
-{
-	const struct coroutine co = { .L = (lua_State *)running.L, .vm = vm };
-
-	return vm->by_layout && vm->lib->abi->lives(&co);
-}
-
 /* Who of the VM runs around the call with this frame address; NULL: not
  * known. */
 static struct coroutine *around(struct lua_vm *vm, long number, uint64_t sp)
 {
+	const struct coroutine now = { .L = (lua_State *)running.L, .vm = vm };
 	struct coroutine *const co = served(running.L);
 
 	if (running.L == 0 || running.sp <= sp)
 		return NULL;
 	if (co && co->vm == vm && vm->interposed && lua_co_holder(co)->hooked)
 		return co;
-	return is_alive(vm) ? served_or_met(running.L, number) : NULL;
+	/* The program may have jumped out of it long ago. */
+	return vm->by_layout && vm->lib->abi->lives(&now) ?
+	       served_or_met(running.L, number) : NULL;
 }
 
 /* A resume or call of co, with this frame address, is over, and who made it

@@ -247,12 +247,6 @@ static void detach_those_off(struct thread_state *s, uint64_t held,
 /* How far calls are followed to one that is known. */
 enum { CALLERS = 64 };
 
-/* Does nothing run on it any more? It must be readable. */
-static bool is_over(const struct coroutine *co)
-{
-	return lua_co_status(co) != LUA_STATUS_OK || is_empty(co);
-}
-
 /* There was an event on by. Does it show that g, which stands on by's call f,
  * is off the thread? Then f has ended, or goes on while nothing runs on g's
  * coroutine: an error that coroutine.wrap passes on goes past whoever would
@@ -269,7 +263,8 @@ static bool is_left(const struct thread_state *s, const struct coroutine *by,
 		c.id = c.above((uint64_t)by->L, c.id);
 		if (c.id == f->ret)
 			return !g->inferred && is_of(g, co) &&
-			       (!is_readable(co) || is_over(co));
+			       (!is_readable(co) || is_empty(co) ||
+				lua_co_status(co) != LUA_STATUS_OK);
 		for (const struct frame *o = f; o-- > shadow_ground(s);) {
 			if (lua_co_owns(by, o) && o->ret == c.id)
 				return true;
@@ -368,16 +363,6 @@ void lua_switch_attach(struct thread_state *s, struct coroutine *co,
 	s->lua_plain = NULL; /* another lua_State runs from here on */
 }
 
-/* The main state's calls that were open when recording began have been found
- * only now: they lie under all that this thread has called since. */
-static void seed(struct thread_state *s, const struct frame *walked,
-		 uint32_t count)
-{
-	/* Only a chunk that starts afresh can say so. */
-	if (shadow_put_under(s, walked, count))
-		chunk_switch(s, CHUNK_GAP);
-}
-
 /* A main state has no segment: it runs on whatever stack calls it. */
 static void switch_to_main(struct thread_state *s, struct coroutine *co,
 			   const struct frame *walked, uint32_t count,
@@ -389,8 +374,12 @@ static void switch_to_main(struct thread_state *s, struct coroutine *co,
 	co->window = s->window;
 	lua_vm_seen(s, co->vm);
 	lua_vm_name(s, co->vm);
-	if (count > 0 && s->segments == 1 && s->base_unknown)
-		seed(s, walked, count);
+	/* Its calls that were open when recording began have been found only
+	 * now: they lie under all that this thread has called since. Only a
+	 * chunk that starts afresh can say so. */
+	if (count > 0 && s->segments == 1 && s->base_unknown &&
+	    shadow_put_under(s, walked, count))
+		chunk_switch(s, CHUNK_GAP);
 }
 
 /* Hooks alone cannot tell a recycled lua_State: without interposed functions

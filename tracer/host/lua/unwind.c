@@ -133,14 +133,6 @@ static bool has_moved(const struct frame *f, uint64_t key)
 	return f->key == key && (key & KEY_LUA) != 0;
 }
 
-static uint64_t key_of(const struct thread_state *s,
-		       const struct coroutine *co,
-		       const struct lua_caller *caller)
-{
-	return caller->key_at ? caller->key_at(s->lua, co, caller->id) :
-	       caller->key;
-}
-
 /* Does a call at this place replace f? The frame that a tail call ends lies
  * where the new one comes to lie, or had moved up from there; what it has
  * called has returned. An error leaves the frame of who has caught it, too. */
@@ -169,7 +161,8 @@ static void call_by_place(struct thread_state *s, const struct coroutine *co,
 	else if (caller->id == 0 && co->serial != 0)
 		why = UNWIND_CLOSED;
 	end_from(s, dead, why, now);
-	if (f && f->ret < caller->id && has_moved(f, key_of(s, co, caller)))
+	if (f && f->ret < caller->id && has_moved(f, caller->key_at ?
+			caller->key_at(s->lua, co, caller->id) : caller->key))
 		f->ret = caller->id;
 }
 

@@ -122,11 +122,14 @@ uint32_t lua_written_name(uint64_t at, uint64_t trait,
 void lua_written_set_name(uint64_t at, uint64_t trait, const char *name,
 			  uint32_t size)
 {
-	struct known k = read_written(find_written(at), trait);
+	const struct written *const w = find_written(at);
+	struct known k = read_written(w, trait);
 	char now[LUA_WRITTEN_NAME] = { 0 };
 
 	memcpy(now, name, size);
-	if (memcmp(now, k.name, sizeof(now)) == 0)
+	/* Half of the room is for ordinals, which most functions have not. */
+	if (memcmp(now, k.name, sizeof(now)) == 0 ||
+	    (!w && atomic_load(&all_written.count) >= LIMITED_MAP_MOST / 2))
 		return;
 	memcpy(k.name, now, sizeof(now));
 	write_written(at, trait, &k);

@@ -128,7 +128,7 @@ INLINE struct lua_cached *function_place(struct lua_local *me, uint64_t at)
 {
 	uint64_t bytes = hash_low(at, LUA_CACHE_BITS) * sizeof(me->cache[0]);
 
-	__asm__("" : "+r"(bytes)); /* else gcc adds it up anew for each field */
+	PIN(bytes);
 	return (struct lua_cached *)((char *)me->cache + bytes);
 }
 
@@ -191,8 +191,8 @@ INLINE struct lua_cached *function_cached(struct lua_local *me, uint64_t L,
 	bool is_c;
 	uint64_t at = layout_callee(L, id, &is_c);
 
-	if (IS_JIT) /* else gcc keeps what it was computed from */
-		__asm__("" : "+r"(at));
+	if (IS_JIT)
+		PIN(at);
 	return unlikely(is_c) ? function_entry(me, at, true, moment) :
 	       function_entry(me, at, false, moment);
 }

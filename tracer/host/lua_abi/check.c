@@ -230,29 +230,25 @@ static bool is_written(uint64_t at, uint64_t lines)
 				    before == trial->twins++);
 }
 
-/* The source that lua_getinfo gives is the string itself. */
-static bool is_same_text(uint64_t string, const lua_Debug *d)
-{
-	return layout_bytes(string) == (uint64_t)d->source &&
-	       layout_length(string) == compat_source_length(d);
-}
-
 /* c_function: of the call, 0 for a Lua function's. */
 static bool is_same_function(uint64_t L, uint64_t id, const lua_Debug *d,
 			     uint64_t c_function)
 {
 	bool is_c;
 	const uint64_t at = layout_callee(L, id, &is_c);
-	uint64_t lines;
+	uint64_t lines, source;
 
 	if (is_c != (c_function != 0))
 		return false;
 	if (is_c)
 		return at == c_function;
 	lines = layout_word(at + PROTO_LINES);
+	source = layout_word(at + PROTO_SOURCE);
+	/* The source that lua_getinfo gives is the string itself. */
 	if (layout_first(lines) != d->linedefined ||
 	    layout_last(lines) != d->lastlinedefined ||
-	    !is_same_text(layout_word(at + PROTO_SOURCE), d))
+	    layout_bytes(source) != (uint64_t)d->source ||
+	    layout_length(source) != compat_source_length(d))
 		return false;
 	if (d->linedefined != 0)
 		return is_written(at, lines);
@@ -278,13 +274,6 @@ static bool are_same_callers(lua_State *L, uint64_t id)
 	return true;
 }
 
-/* Is L of the tried state, as far as that is told by what they share? */
-static bool is_same_main(uint64_t L)
-{
-	return layout_is_state(L) &&
-	       layout_global(L) + trial->main_at == trial->main;
-}
-
 /* Our hook on the tried state. */
 static void try_event(lua_State *L, lua_Debug *ar)
 {
@@ -304,7 +293,9 @@ static void try_event(lua_State *L, lua_Debug *ar)
 	c_function = (uint64_t)API(api, lua_tocfunction)(L, -1);
 	API(api, lua_settop)(L, -2);
 	trial->events++;
-	if (!is_same_main((uint64_t)L) || !is_running_told(L, true) ||
+	if (!layout_is_state((uint64_t)L) ||
+	    layout_global((uint64_t)L) + trial->main_at != trial->main ||
+	    !is_running_told(L, true) ||
 	    !are_same_callers(L, id) ||
 	    !is_same_function((uint64_t)L, id, ar, c_function))
 		trial->wrong++;

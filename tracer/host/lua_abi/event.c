@@ -320,25 +320,19 @@ static void ask_moved(struct lua_event *e, struct lua_local *me,
 	e->caller.key_at = NULL;
 }
 
-/* The function of a frame that returns. By the layout it is known already,
- * unless this thread has not seen the call, or too many since. */
-static uint64_t return_key(struct lua_local *me, const struct coroutine *co,
-			   uint64_t id)
-{
-	struct lua_cached *c;
-
-	return co->vm->by_layout ? function_ask(co, id, false).key :
-	       function_by_object(me, co, id, &c).key;
-}
-
 bool event_by_asking(struct lua_event *e, struct lua_local *me,
 		     const struct coroutine *co, const lua_Debug *ar)
 {
+	struct lua_cached *c;
 	struct identity f;
 
 	*e = (struct lua_event){ .kind = kind_of(ar), .id = layout_id(ar) };
+	/* By the layout it is known already, unless this thread has not seen
+	 * the call, or too many since. */
 	if (e->kind == EVENT_RETURN && keys_are_needed(co))
-		e->key = return_key(me, co, e->id);
+		e->key = co->vm->by_layout ?
+			 function_ask(co, e->id, false).key :
+			 function_by_object(me, co, e->id, &c).key;
 	if (e->kind == EVENT_RETURN || e->kind == EVENT_TAIL_END)
 		return true;
 	if (co->vm->by_layout) {

@@ -251,14 +251,6 @@ static bool is_called_by_name(const lua_Debug *d)
 	       !is_called_as(d, "upvalue");
 }
 
-/* What a loop calls is to 5.1 and LuaJIT the value of a variable. */
-static void name_iterator(lua_Debug *d)
-{
-	if (LUA_VERSION_NUM < 502 && d->name &&
-	    strcmp(d->name, "(for generator)") == 0)
-		d->name = d->namewhat = iterator;
-}
-
 /* d: what Lua says of the call; NULL: its name is to be ignored. asleep:
  * nothing runs on co, so its stack may have no room for a look. */
 static void name_c(const struct coroutine *co, uint64_t address,
@@ -446,7 +438,10 @@ struct identity function_ask(const struct coroutine *co, uint64_t id,
 	if ((IS_JIT && luajit_has_taken_over(co, id)) ||
 	    (d.name && !asleep && names_an_error(api, co->L, id)))
 		d.name = d.namewhat = NULL;
-	name_iterator(&d);
+	/* What a loop calls is to 5.1 and LuaJIT the value of a variable. */
+	if (LUA_VERSION_NUM < 502 && d.name &&
+	    strcmp(d.name, "(for generator)") == 0)
+		d.name = d.namewhat = iterator;
 	if (d.what && d.what[0] == 'C')
 		return ask_c(co, id, &d, asleep);
 	if (lua_func_source_is_hidden(d.source))

@@ -163,7 +163,7 @@ INLINE bool is_called_on(const struct frame *f, uint64_t L, uint64_t id)
 		return f->ret < id && layout_caller(L, id) >= f->ret;
 	if (WEFT_LUA_ABI == 51)
 		return f->ret < id; /* deeper calls have higher ids */
-	__asm__("" : "+r"(id)); /* else gcc copies it before it is needed */
+	PIN(id);
 	for (int i = 0; i < CALLERS && layout_is_call(L, id); i++) {
 		id = layout_caller(L, id);
 		if (id == f->ret)
@@ -238,7 +238,7 @@ INLINE bool quick_call(struct thread_state *s, uint64_t L, uint64_t id,
 	if (unlikely(!c))
 		return false;
 	if (unlikely(!is_deep && c->epoch != s->epoch)) {
-		__asm__("" : "+r"(c)); /* else gcc keeps the epoch for it */
+		PIN(c);
 		if (!LEFT_APART || !left)
 			return quick_left_out(s, L, id, c);
 		*left = c;

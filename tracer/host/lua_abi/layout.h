@@ -321,7 +321,7 @@ INLINE uint64_t layout_callee(uint64_t L, uint64_t id, bool *is_c)
 	*is_c = unlikely(layout_byte(value + VALUE_TAG) != TAG_LUA);
 	if (!*is_c)
 		return layout_word(v + LUA_CLOSURE_PROTO);
-	__asm__("" : "+r"(value)); /* else gcc keeps the tag from above */
+	PIN(value);
 	return layout_byte(value + VALUE_TAG) == TAG_LIGHT_C ? v :
 	       layout_word(v + C_CLOSURE_FUNCTION);
 }

@@ -119,29 +119,23 @@ uint64_t luajit_ffi_callee(const struct coroutine *co, uint64_t id)
  * LuaJIT calls a wrapper, if it is given one, around each C function of the
  * program. The functions of its own libraries are not wrapped. */
 
-static uint64_t innermost_id(const struct coroutine *co)
-{
-	lua_Debug d;
-
-	return API(&co->vm->lib->api, lua_getstack)(co->L, 0, &d) ?
-	       layout_id(&d) : 0;
-}
-
 /* A C function of the program's has returned normally. */
 static void returned(lua_State *L, lua_CFunction f, uint64_t sp)
 {
 	const struct coroutine *const co = lua_co_find(L);
-	const uint64_t id = !co || !lua_vm_on() ? 0 : innermost_id(co);
 	struct thread_state *s;
+	lua_Debug d;
 
-	if (id == 0)
+	if (!co || !lua_vm_on() ||
+	    !API(&co->vm->lib->api, lua_getstack)(L, 0, &d))
 		return;
 	s = thread_acquire(sp);
 	if (!s)
 		return;
 	if (co->window == s->window &&
 	    co->serial == shadow_segment(s)->serial)
-		lua_unwind_return(s, co, id, (uint64_t)f, chunk_clock(s));
+		lua_unwind_return(s, co, layout_id(&d), (uint64_t)f,
+				  chunk_clock(s));
 	thread_release(s);
 }
 

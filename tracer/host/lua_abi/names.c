@@ -14,6 +14,17 @@
 enum { TABLE_LOOK = 4096, LOOK = 1 << 16, OTHER_LOOK = 512,
        OTHERS_LOOK = 1 << 13, LIBRARIES = 32 };
 
+/* Ways to functions: tables in tables, from the registry on. */
+enum step {
+	TO_FUNCTIONS, /* these are looked at: the last step of each way */
+	TO_LOADED, TO_GLOBALS, /* package.loaded, and what it has as _G */
+	TO_LIBRARY,   /* but no globals, and not package, whose functions have
+	               * names already: name_package */
+	TO_NAMED,     /* under a name; no library */
+	TO_KEPT,      /* the program keeps it to call what is in it, under a key
+	               * that names nothing; no library */
+};
+
 struct look {
 	const struct lua_vm *vm;
 	lua_State *L;
@@ -23,6 +34,7 @@ struct look {
 	int left;              /* entries */
 	const void *seen[LIBRARIES]; /* libraries: not looked through again */
 	int libraries;
+	const enum step *way;  /* the steps that are left of it */
 };
 
 typedef void entry_fn(struct look *k, const char *key, const char *group);
@@ -200,88 +212,36 @@ static void name_type(struct look *k, const char *key, const char *group)
 
 /* ------------------------------------------------------------- other tables */
 
-/* A global variable. */
-static void name_global(struct look *k, const char *key, const char *group)
+static bool is_taken(const struct look *k, enum step step, const char *key)
 {
-	(void)group;
-	if (key[0] != '\0' && is_table(k) && !was_seen(k))
-		each_inside(k, key, OTHER_LOOK, name_function);
+	switch (step) {
+	case TO_LOADED:
+		return strcmp(key, "_LOADED") == 0;
+	case TO_GLOBALS:
+		return strcmp(key, "_G") == 0;
+	case TO_LIBRARY:
+		return key[0] != '\0' && strcmp(key, "_G") != 0 &&
+		       strcmp(key, "package") != 0;
+	case TO_NAMED:
+		return key[0] != '\0' && !was_seen(k);
+	default:
+		return key[0] == '\0' && !was_seen(k);
+	}
 }
 
-/* An entry of package.loaded: the globals. */
-static void name_globals(struct look *k, const char *key, const char *group)
+static void name_on_way(struct look *k, const char *key, const char *group)
 {
-	(void)group;
-	if (strcmp(key, "_G") == 0 && is_table(k))
-		each_inside(k, NULL, TABLE_LOOK, name_global);
-}
+	const enum step step = *k->way, next = k->way[1];
+	char names[LUA_NAME_MOST + 1];
 
-/* An entry of the registry: package.loaded, or a table that the program keeps
- * there to call what is in it, under a key that names nothing. */
-static void name_kept(struct look *k, const char *key, const char *group)
-{
-	(void)group;
-	if (!is_table(k))
+	if (!is_table(k) || !is_taken(k, step, key))
 		return;
-	if (key[0] == '\0' && !was_seen(k))
-		each_inside(k, NULL, OTHER_LOOK, name_function);
-	else if (strcmp(key, "_LOADED") == 0)
-		each_inside(k, NULL, TABLE_LOOK, name_globals);
-}
-
-/* ---------------------------------------------------------- tables in these */
-
-/* An entry of a library or a global table. */
-static void name_part(struct look *k, const char *key, const char *group)
-{
-	char part[LUA_NAME_MOST + 1];
-
-	if (!is_table(k) || key[0] == '\0' || was_seen(k))
-		return;
-	part[lua_name_join(part, group, key)] = '\0';
-	each_inside(k, part, OTHER_LOOK, name_function);
-}
-
-/* Those of package have names already: name_package. */
-static void name_parts(struct look *k, const char *key, const char *group)
-{
-	(void)group;
-	if (is_table(k) && key[0] != '\0' && strcmp(key, "_G") != 0 &&
-	    strcmp(key, "package") != 0)
-		each_inside(k, key, TABLE_LOOK, name_part);
-}
-
-/* An entry of package.loaded: a library, or the globals. */
-static void name_library_parts(struct look *k, const char *key,
-			       const char *group)
-{
-	name_parts(k, key, group);
-	if (is_table(k) && strcmp(key, "_G") == 0)
-		each_inside(k, NULL, TABLE_LOOK, name_parts);
-}
-
-/* An entry of the registry: package.loaded. */
-static void name_loaded_parts(struct look *k, const char *key,
-			      const char *group)
-{
-	(void)group;
-	if (strcmp(key, "_LOADED") == 0 && is_table(k))
-		each_inside(k, NULL, TABLE_LOOK, name_library_parts);
-}
-
-/* An entry of a table that the program keeps in the registry: a table, as of
- * the members of a type. */
-static void name_member(struct look *k, const char *key, const char *group)
-{
-	if (key[0] == '\0' && is_table(k) && !was_seen(k))
-		each_inside(k, group, OTHER_LOOK, name_function);
-}
-
-/* An entry of the registry, under a key that names nothing. */
-static void name_members(struct look *k, const char *key, const char *group)
-{
-	if (key[0] == '\0' && is_table(k) && !was_seen(k))
-		each_inside(k, group, OTHER_LOOK, name_member);
+	names[lua_name_join(names, group, key)] = '\0';
+	k->way++;
+	each_inside(k, step == TO_LIBRARY || step == TO_NAMED ? names : NULL,
+		    next == TO_FUNCTIONS ? OTHER_LOOK : TABLE_LOOK,
+		    next == TO_FUNCTIONS ? name_function : name_on_way);
+	k->way--;
 }
 
 /* ---------------------------------------------------------------- the looks */
@@ -305,11 +265,18 @@ static bool has_room(const struct weft_lua_api *api, lua_State *L)
 void names_look(const struct lua_vm *vm, lua_State *L, names_key_fn *key_of,
 		const struct lua_cached *called)
 {
+	static const enum step ways[][5] = {
+		{ TO_KEPT },
+		{ TO_LOADED, TO_GLOBALS, TO_NAMED },
+		{ TO_LOADED, TO_LIBRARY, TO_NAMED },
+		{ TO_LOADED, TO_GLOBALS, TO_LIBRARY, TO_NAMED },
+		{ TO_KEPT, TO_KEPT },
+	};
 	const struct weft_lua_api *const api = &vm->lib->api;
 	const int top = API(api, lua_gettop)(L);
 	const int registry = compat_registry(api, L);
-	struct look k = { vm, L, key_of, called, C_NAME_LIBRARY, LOOK,
-			  { NULL }, 0 };
+	struct look k = { .vm = vm, .L = L, .key_of = key_of, .called = called,
+			  .rank = C_NAME_LIBRARY, .left = LOOK };
 
 	if (!has_room(api, L))
 		return;
@@ -317,12 +284,11 @@ void names_look(const struct lua_vm *vm, lua_State *L, names_key_fn *key_of,
 	k.rank = C_NAME_TYPE;
 	each_entry(&k, registry, NULL, TABLE_LOOK, name_type);
 	k.rank = C_NAME_OTHER;
-	k.left = OTHERS_LOOK;
-	each_entry(&k, registry, NULL, TABLE_LOOK, name_kept);
-	k.left = OTHERS_LOOK;
-	each_entry(&k, registry, NULL, LOOK, name_loaded_parts);
-	k.left = OTHERS_LOOK;
-	each_entry(&k, registry, NULL, TABLE_LOOK, name_members);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		k.left = OTHERS_LOOK;
+		k.way = ways[i];
+		each_entry(&k, registry, NULL, LOOK, name_on_way);
+	}
 	API(api, lua_settop)(L, top);
 }
 

@@ -12,36 +12,27 @@
 
 /* -------------------------------------------------- the program's own hook */
 
-static bool app_wants(const struct coroutine *co, int event)
-{
-	if (event == HOOK_TAIL)
-		event = LUA_VERSION_NUM >= 502 ? LUA_HOOKCALL : LUA_HOOKRET;
-	return (co->app_mask & 1 << event) != 0; /* LUA_MASKCALL and so on */
-}
-
 void uncommon_pass_on(struct coroutine *co, lua_State *L, lua_Debug *ar)
 {
 	const struct coroutine *const h = !co ? NULL : lua_co_holder(co);
+	const int event = ar->event != HOOK_TAIL ? ar->event :
+			  LUA_VERSION_NUM >= 502 ? LUA_HOOKCALL : LUA_HOOKRET;
 
-	if (h && h->app_hook && app_wants(h, ar->event))
+	/* LUA_MASKCALL and so on */
+	if (h && h->app_hook && (h->app_mask & 1 << event) != 0)
 		((lua_Hook)h->app_hook)(L, ar);
 }
 
 /* --------------------------------------------------------- uncommon events */
 
-/* Main states run in whatever native coroutine has called them. */
-static bool runs_on_top(const struct thread_state *s,
-			const struct coroutine *co)
-{
-	return co->serial == s->segment[s->segments - 1].serial ||
-	       (co->serial == 0 && s->fiber == s->segments - 1);
-}
-
-/* Is it where it should be? */
+/* Is it where it should be? Main states run in whatever native coroutine has
+ * called them. */
 static bool is_in_place(const struct thread_state *s,
 			const struct coroutine *co)
 {
-	return co->window == s->window && runs_on_top(s, co);
+	return co->window == s->window &&
+	       (co->serial == s->segment[s->segments - 1].serial ||
+		(co->serial == 0 && s->fiber == s->segments - 1));
 }
 
 /* There is no memory, or no room in a table, to know the call by. */
@@ -191,15 +182,6 @@ static bool may_switch(const struct thread_state *s,
 	       !lua_switch_needs_walk(s, co);
 }
 
-/* A coroutine that the call in this event is given, or is made for
- * (coroutine.wrap), so that it lives; or 0. Only LuaJIT's resumes must be told
- * by such events. */
-static uint64_t held_by(const struct coroutine *co, const struct lua_event *e)
-{
-	return IS_JIT && e->kind == EVENT_CALL && e->is_c ?
-	       luajit_held(co, e->id) : 0;
-}
-
 /* An event on a lua_State that is where it should be, or whose frames are
  * known, read by the layout. false: it is not, or something must be asked of
  * Lua. */
@@ -221,8 +203,12 @@ static bool record_known(struct thread_state *s, lua_State *L,
 		return false;
 	now = chunk_clock(s);
 	if (!in_place) {
-		lua_switch_to(s, co, NULL, 0, event_begins(&e), held_by(co, &e),
-			      s->busy, now);
+		/* Only LuaJIT's resumes must be told by the events of calls
+		 * that are given a coroutine, or are made for one
+		 * (coroutine.wrap), so that it lives. */
+		lua_switch_to(s, co, NULL, 0, event_begins(&e),
+			      IS_JIT && e.kind == EVENT_CALL && e.is_c ?
+			      luajit_held(co, e.id) : 0, s->busy, now);
 		in_place = is_in_place(s, co);
 	}
 	me->co = co;

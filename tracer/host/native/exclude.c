@@ -21,24 +21,18 @@ _Atomic uint32_t exclude_learners;
 static struct excluded larger[EXCLUDE_MOST];
 static _Atomic uint32_t larger_count;
 
-/* Is it a use of the hook for entries? Code that was built with the flag has
- * both. */
-static bool is_hook(const struct dynamic *s, const ElfW(Rela) *use)
-{
-	const uint32_t i = (uint32_t)ELF64_R_SYM(use->r_info);
-
-	return i != 0 && strcmp(s->names + s->symbols[i].st_name,
-				"__cyg_profile_func_enter") == 0;
-}
-
-/* Only code that was built with the flag refers to the hooks. */
+/* Only code that was built with the flag refers to the hooks, and to both. */
 static bool calls_hooks(const struct dynamic *s)
 {
 	for (int k = 0; k < 2; k++) {
 		const size_t n = s->sizes[k] / sizeof(*s->relocs[k]);
 
 		for (size_t i = 0; i < n; i++) {
-			if (is_hook(s, &s->relocs[k][i]))
+			const uint64_t of = ELF64_R_SYM(
+				s->relocs[k][i].r_info);
+
+			if (of != 0 && strcmp(s->names + s->symbols[of].st_name,
+					"__cyg_profile_func_enter") == 0)
 				return true;
 		}
 	}

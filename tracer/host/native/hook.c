@@ -388,7 +388,7 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 	const enum readiness r = readiness(&s, &generation);
 	uint64_t sp = HERE;
 
-	__asm__("" : "+r"(sp)); /* else gcc takes a register for sp + 16, too */
+	PIN(sp);
 	if (unlikely(r == APART)) {
 		enter_apart((uint64_t)fn, (uint64_t)site, sp, s, generation);
 		return;
@@ -418,7 +418,7 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 	const enum readiness r = readiness(&s, &generation);
 	uint64_t sp = HERE;
 
-	__asm__("" : "+r"(sp)); /* else gcc computes it first of all */
+	PIN(sp);
 	if (unlikely(r == APART)) {
 		leave_apart((uint64_t)fn, (uint64_t)site, sp, s, generation);
 		return;

@@ -191,21 +191,6 @@ static int our_dlclose(void *handle)
  * Programs that give up system calls, or the clock: what weft does beyond their
  * own code must not be what they are killed for. */
 
-/* The kernel takes the time stamp counter from a thread in seccomp's strict
- * mode, and every system call but four: it cannot be recorded any further. */
-static bool ends_recording(int option, unsigned long mode)
-{
-	return (option == PR_SET_SECCOMP && mode == SECCOMP_MODE_STRICT) ||
-	       (option == PR_SET_TSC && mode == PR_TSC_SIGSEGV);
-}
-
-/* Before a filter of system calls is put in place the kernel mostly wants
- * PR_SET_NO_NEW_PRIVS, which all libraries ask for here. */
-static bool may_confine(int option)
-{
-	return option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS;
-}
-
 /* libc's has a variable number of arguments, all in registers. */
 static int our_prctl(int option, unsigned long a, unsigned long b,
 		     unsigned long c, unsigned long d)
@@ -213,9 +198,16 @@ static int our_prctl(int option, unsigned long a, unsigned long b,
 	typedef int prctl_fn(int, unsigned long, unsigned long, unsigned long,
 			     unsigned long);
 
-	if (may_confine(option))
+	/* Before a filter of system calls is put in place the kernel mostly
+	 * wants PR_SET_NO_NEW_PRIVS, which all libraries ask for here. */
+	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
 		kernel_confine();
-	if (ends_recording(option, a) && thread_self) {
+	/* The kernel takes the time stamp counter from a thread in seccomp's
+	 * strict mode, and every system call but four: it cannot be recorded
+	 * any further. */
+	if (thread_self &&
+	    ((option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT) ||
+	     (option == PR_SET_TSC && a == PR_TSC_SIGSEGV))) {
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_CONFINED);
 		thread_end(&mapped_pool->unrecorded);
 	}

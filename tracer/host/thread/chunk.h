@@ -147,7 +147,7 @@ INLINE bool chunk_quick_gap(struct thread_state *s, uint64_t *gap)
 	const uint64_t now = clock_ticks(), ticks = now - s->last;
 	uint64_t turned = ticks << REC_GAP_SHIFT | ticks >> REC_GAP_BITS;
 
-	__asm__("" : "+r"(turned)); /* else gcc shifts once more to compare */
+	PIN(turned);
 	if (unlikely((turned & ((1 << REC_GAP_SHIFT) - 1)) != 0))
 		return false;
 	s->last = now;
@@ -160,7 +160,7 @@ INLINE void chunk_make_leaf(uint64_t *last, uint64_t duration)
 {
 	uint64_t more = rec_enter_to_leaf(0, duration);
 
-	__asm__("" : "+r"(more)); /* so that it is added in place */
+	PIN(more);
 	*last += more;
 }
 
@@ -187,7 +187,7 @@ INLINE const struct table_entry *chunk_entry(const struct thread_state *s,
 {
 	uint64_t bytes = chunk_place(key) * sizeof(s->table[0]);
 
-	__asm__("" : "+r"(bytes)); /* else gcc adds to it twice */
+	PIN(bytes);
 	return (const struct table_entry *)((const char *)s->table + bytes);
 }
 

@@ -12,11 +12,6 @@
 
 /* ------------------------------------------------------------------ words */
 
-static bool is_module_named(const struct thread_state *s, uint32_t number)
-{
-	return s->modules_named[number / 64] >> number % 64 & 1;
-}
-
 static bool put_module(struct thread_state *s, const struct module *m,
 		       uint32_t number)
 {
@@ -68,16 +63,8 @@ static uint64_t native_word(struct thread_state *s, uint64_t address,
 		number = dict_module(known);
 		m = dict_kind(known) == DICT_NATIVE ? module_get(number) : NULL;
 	}
-	return !m || is_module_named(s, number) || put_module(s, m, number) ?
-	       known : 0;
-}
-
-/* Is the word good for other chunks, too? */
-static bool is_lasting(uint64_t word)
-{
-	return dict_kind(word) == DICT_CODE ||
-	       (dict_kind(word) == DICT_NATIVE &&
-		dict_module(word) < MODULES_NUMBERED);
+	return !m || (s->modules_named[number / 64] >> number % 64 & 1) ||
+	       put_module(s, m, number) ? known : 0;
 }
 
 static uint64_t mark_word(struct thread_state *s)
@@ -187,7 +174,10 @@ uint32_t dictionary_try_name(struct thread_state *s, uint64_t key)
 	if (word == 0 || is_full(s) || !has_hint_room(s, key))
 		return NO_INDEX;
 	index = remember(s, at, key, add_word(s, word));
-	s->words[at].word = is_lasting(word) ? word : 0;
+	/* Is the word good for other chunks, too? */
+	s->words[at].word = dict_kind(word) == DICT_CODE ||
+			    (dict_kind(word) == DICT_NATIVE &&
+			     dict_module(word) < MODULES_NUMBERED) ? word : 0;
 	chunk_show(&s->head->funcs, s->funcs);
 	if (!(key & KEY_MARK) && thread_upcalls.lua_hint)
 		thread_upcalls.lua_hint(s, key, index);
@@ -351,11 +341,6 @@ SLOW bool dictionary_may_skip(const struct thread_state *s, uint64_t key)
  * the longest name of a function or mark. */
 enum { STACK_RESERVE = 256 };
 
-static bool has_reserve(const struct thread_state *s)
-{
-	return s->opening.word == 0 || chunk_room(s) >= STACK_RESERVE;
-}
-
 /* The index of a frame's function. If its calls are left out by now, a chunk
  * that is being opened notes that it is still open; a body, which has no frame,
  * is not. */
@@ -382,8 +367,9 @@ static uint64_t *put_frame(struct thread_state *s, const struct frame *f,
 			   uint64_t *to, const uint64_t *begin, bool omit)
 {
 	const uint64_t age = s->last - f->tick;
-	const uint32_t index = omit || !has_reserve(s) ? NO_INDEX :
-			       name_open(s, f);
+	const uint32_t index = omit || (s->opening.word != 0 &&
+					chunk_room(s) < STACK_RESERVE) ?
+			       NO_INDEX : name_open(s, f);
 
 	if (index != NO_INDEX)
 		*to++ = rec_put(REC_OPERAND, index, age < REC_AGE_UNKNOWN ?

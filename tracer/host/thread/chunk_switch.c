@@ -94,20 +94,15 @@ SLOW uint32_t chunk_name(struct thread_state *s, uint64_t key)
 	return index;
 }
 
-/* Does a handler begin to run, or go on after a jump out of another one? */
-static bool is_new_run(const struct thread_state *s)
-{
-	return s->top == s->frames + 1 ||
-	       s->said_chunk != chunk_interrupted(s->below) ||
-	       s->said_n != chunk_count(s->below);
-}
-
 SLOW void chunk_say_interrupted(struct thread_state *s)
 {
 	const struct thread_state *const below = s->below;
 	const uint64_t chunk = chunk_interrupted(below);
 
-	if (!is_new_run(s))
+	/* Does a handler begin to run, or go on after a jump out of another
+	 * one? */
+	if (s->top != s->frames + 1 && s->said_chunk == chunk &&
+	    s->said_n == chunk_count(below))
 		return;
 	/* A chunk speaks of one chunk of the level below. */
 	if (chunk_is_scrap(s) || s->at >= s->limit ||

@@ -8,21 +8,10 @@
 /* No node: there is no room, or no chunk. Words have an epoch. */
 enum { NONE = 0 };
 
-/* Is it a node of the open chunk? */
-static bool is_open(const struct thread_state *s, uint64_t word)
-{
-	return word >> 32 == s->epoch;
-}
-
 /* ------------------------------------------------------------------ nodes */
 
-/* How many nodes the open chunk takes in all, without records; and how many
- * more. One word is left for the head of the item. */
-static uint32_t room_of(const struct thread_state *s)
-{
-	return pool_record_room(s->buffer_words) / COUNTED_WORDS;
-}
-
+/* How many more nodes the open chunk takes. One word is left for the head of
+ * the item. */
 static uint32_t left_of(const struct thread_state *s)
 {
 	const int64_t words = s->limit - s->at - 2 * RECORD_SLACK;
@@ -73,7 +62,7 @@ static struct counted_entry *entry_of(struct thread_state *s, uint64_t key,
 	const uint32_t at = counted_place(key, under);
 	struct counted_entry *e = &s->counted[at];
 
-	for (uint32_t i = 1; is_open(s, e->under) &&
+	for (uint32_t i = 1; e->under >> 32 == s->epoch &&
 	     (e->under != under || e->key != key); i++)
 		e = &s->counted[at ^ i];
 	return e;
@@ -163,7 +152,8 @@ static uint64_t segment_end(struct thread_state *s,
 			    const struct segment *g, struct frame *end,
 			    uint64_t under, bool cut)
 {
-	const uint32_t most = cut ? left_of(s) / 2 : room_of(s);
+	const uint32_t most = cut ? left_of(s) / 2 :
+			      pool_record_room(s->buffer_words) / COUNTED_WORDS;
 	const uint32_t outer = cut ? most / 4 : 0;
 	struct frame *const base = of->frames + g->base;
 	struct frame *f = end;

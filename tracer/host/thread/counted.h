@@ -44,7 +44,7 @@ counted_find_open(const struct thread_state *s, uint64_t key, uint64_t under)
 	const uint32_t at = counted_place(key, under);
 	const struct counted_entry *e = &s->counted[at];
 
-	__asm__("" : "+r"(e)); /* else gcc computes it twice */
+	PIN(e);
 	if (likely(e->under == under && e->key == key))
 		return e;
 	e = &s->counted[at ^ 1];

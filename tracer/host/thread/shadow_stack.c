@@ -182,15 +182,6 @@ void shadow_leave(struct thread_state *s, uint64_t now)
 	s->top = f;
 }
 
-/* A tail call replaces f, whose place the frame that is entered now takes. A
- * chunk may begin before that. */
-static void note_body(struct segment *g, struct frame *f, uint64_t now)
-{
-	if (f->tick != g->body.on)
-		g->body = (struct body){ .key = f->key, .tick = f->tick };
-	f->tick = g->body.on = now;
-}
-
 void shadow_unwind(struct thread_state *s, struct frame *to, enum unwind why,
 		   uint64_t now)
 {
@@ -199,9 +190,15 @@ void shadow_unwind(struct thread_state *s, struct frame *to, enum unwind why,
 
 	if (to == s->top)
 		return;
+	/* A tail call replaces the body, whose place the frame that is entered
+	 * now takes. A chunk may begin before that. */
 	if (why == UNWIND_TAIL && g->serial != 0 && to + 1 == s->top &&
-	    to == s->frames + g->base)
-		note_body(g, to, now);
+	    to == s->frames + g->base) {
+		if (to->tick != g->body.on)
+			g->body = (struct body){ .key = to->key,
+						 .tick = to->tick };
+		to->tick = g->body.on = now;
+	}
 	if (count > 0)
 		chunk_need(s, 3);
 	s->too_deep = 0; /* they stood on what ends here */

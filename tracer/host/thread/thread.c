@@ -309,24 +309,6 @@ static struct thread_state *begin_beside(struct thread_state *old,
 	return s;
 }
 
-static void settle_fiber(struct thread_state *s)
-{
-	s->busy = (uint64_t)__builtin_frame_address(0);
-	barrier();
-	thread_upcalls.fiber_settle(s);
-	thread_release(s);
-}
-
-/* The state is of a recording that was left, and gone unless one of its hooks
- * was interrupted. */
-static struct thread_state *forget_recording(struct thread_state *s)
-{
-	if (s->busy != 0)
-		return s;
-	give_back_all(s, false);
-	return NULL;
-}
-
 /* The state, made or brought up to date for this generation; NULL: there is
  * none to record with. */
 static struct thread_state *update(struct thread_state *s)
@@ -336,8 +318,12 @@ static struct thread_state *update(struct thread_state *s)
 	if (!(generation & POOL_ON) ||
 	    (refused == generation && (!s || s->generation == 0)))
 		return NULL;
-	if (s && s->range != mapped_range)
-		s = forget_recording(s);
+	/* Of a recording that was left: it is gone unless one of its hooks was
+	 * interrupted. */
+	if (s && s->range != mapped_range && s->busy == 0) {
+		give_back_all(s, false);
+		s = NULL;
+	}
 	if (!s)
 		s = begin(generation, began_late(generation) || refused != 0);
 	else if (s->busy == 0)
@@ -347,8 +333,12 @@ static struct thread_state *update(struct thread_state *s)
 	/* else a hook at work here was interrupted: that comes first */
 	if (!s)
 		refused = generation;
-	else if (s->busy == 0 && s->level == 0 && thread_upcalls.fiber_settle)
-		settle_fiber(s);
+	else if (s->busy == 0 && s->level == 0 && thread_upcalls.fiber_settle) {
+		s->busy = (uint64_t)__builtin_frame_address(0);
+		barrier();
+		thread_upcalls.fiber_settle(s);
+		thread_release(s);
+	}
 	return s;
 }
 

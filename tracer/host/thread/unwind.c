@@ -118,13 +118,6 @@ static bool absorbs(struct thread_state *s, const struct frame *n)
 	return true;
 }
 
-/* On a stack that is not the thread's, though no switch to it was told? */
-static bool strayed(const struct thread_state *s, uint64_t sp)
-{
-	return s->stack_high != 0 && sp > s->stack_high &&
-	       !shadow_in_alt(s, sp);
-}
-
 /* Has the jump ended the innermost frame? If Lua says no, it may not have
  * landed yet: then the frame is asked about again. */
 static void ask_again(struct thread_state *s, uint64_t now)
@@ -180,7 +173,9 @@ static bool enter(struct thread_state *s, const struct frame *n, uint64_t now)
 		ask_again(s, now);
 	if (absorbs(s, n))
 		return false;
-	if (s->fiber == 0 && strayed(s, n->sp)) {
+	/* On a stack that is not the thread's, though no switch was told? */
+	if (s->fiber == 0 && s->stack_high != 0 && n->sp > s->stack_high &&
+	    !shadow_in_alt(s, n->sp)) {
 		chunk_count_lost(s, LOST_SWITCH, 1);
 		shadow_forget(s);
 		s->stack_high = 0;
@@ -308,16 +303,6 @@ static bool is_yielding(struct thread_state *s)
 	return thread_upcalls.lua_yielding && thread_upcalls.lua_yielding(s);
 }
 
-/* A Lua error is such a jump; how many calls it ended Lua can say once it has
- * landed. */
-static void doubt(struct thread_state *s)
-{
-	if (thread_upcalls.lua_doubt && s->top > shadow_ground(s) &&
-	    frame_is_lua(s->top - 1) && !frame_is_untold(s->top - 1) &&
-	    !is_yielding(s))
-		s->top[-1].flags = FRAME_LUA | FRAME_DOUBTED;
-}
-
 /* Does the jump end the call that resumed the topmost coroutine? */
 INLINE bool ends_resume(const struct thread_state *s, uint64_t target)
 {
@@ -360,5 +345,10 @@ void unwind_jump(struct thread_state *s, uint64_t target, uint64_t now)
 	 * them is dropped when they are put away. */
 	if (dead < s->top && !is_yielding(s))
 		shadow_unwind(s, dead, UNWIND_JUMP, now);
-	doubt(s);
+	/* A Lua error is such a jump; how many calls it ended Lua can say once
+	 * it has landed. */
+	if (thread_upcalls.lua_doubt && s->top > shadow_ground(s) &&
+	    frame_is_lua(s->top - 1) && !frame_is_untold(s->top - 1) &&
+	    !is_yielding(s))
+		s->top[-1].flags = FRAME_LUA | FRAME_DOUBTED;
 }
