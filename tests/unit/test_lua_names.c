@@ -156,28 +156,6 @@ void test_lua_names_of_another_version_are_not_taken(void)
 	end();
 }
 
-void test_lua_names_of_a_neighbour_that_the_program_carries(void)
-{
-	static const uint32_t f[][3] = { { 1, 1, 0 } };
-	struct lua_names n;
-	char source[128];
-
-	begin();
-	write_file("run/lua/set/b.lua", "function f() end");
-	write_file("run/lua/set/c.lua", "function f()\nend");
-	write_file("run/lua/other.lua", "function g() end");
-	snprintf(source, sizeof(source), "@%s/run/lua/other.lua", dir);
-	REQUIRE(lua_names_init(&n) == 0);
-	note(&n, "@set/b.lua", 1, 1, 0);
-	note(&n, "@set/c.lua", 1, 1, 0);
-	note(&n, source, 1, 1, 0);
-	lua_names_read(&n, say, NULL);
-	forget(&n);
-	CHECK_STR(said, "1#0 f;1#0 g;");
-	CHECK_STR(names("@set/b.lua", f, 1), "");
-	end();
-}
-
 /* A program chooses hashes that differ in few bits, to make tables slow. */
 void test_lua_names_of_chosen_hashes_have_places_of_their_own(void)
 {

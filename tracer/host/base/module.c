@@ -142,7 +142,7 @@ static void read_notes(struct module *m)
 /* ---------------------------------------------------------------- entries */
 
 /* Sets all but epoch and number. */
-static void fill(struct module *m, const struct dl_find_object *o)
+static void fill_module(struct module *m, const struct dl_find_object *o)
 {
 	const struct link_map *const map = o->dlfo_link_map;
 
@@ -169,7 +169,7 @@ static bool is_same(const void *entry, const void *key)
 }
 
 /* Two threads may add the same module at once; one number is then unused. */
-static struct module *add(uint64_t hash, const struct module *now)
+static struct module *add_module(uint64_t hash, const struct module *now)
 {
 	struct module *const made = memory_get(sizeof(*made));
 
@@ -188,11 +188,11 @@ static struct module *look_up(const struct dl_find_object *o, uint32_t epoch)
 	struct module now, *m;
 	uint64_t hash;
 
-	fill(&now, o);
+	fill_module(&now, o);
 	hash = XXH64(now.path, strlen(now.path), now.start);
 	m = pointer_map_find(&modules, hash, is_same, &now);
 	if (!m)
-		m = add(hash, &now);
+		m = add_module(hash, &now);
 	if (m) {
 		atomic_store(&m->map, (const void *)o->dlfo_link_map);
 		atomic_store(&m->epoch, epoch);

@@ -344,7 +344,7 @@ static void settle(struct thread_state *s)
 
 /* The thread is about to leave the stack it is on. If it cannot be recorded
  * now, what the fiber has open counts as unknown from here on. */
-static void leave(struct fiber *from, bool ends, uint64_t sp)
+static void leave_fiber(struct fiber *from, bool ends, uint64_t sp)
 {
 	struct thread_state *const s = thread_acquire(sp);
 	uint64_t now;
@@ -392,7 +392,7 @@ void fiber_switch(struct fiber *to, bool ends, uint64_t sp)
 		return;
 	if (!thread_upcalls.fiber_settle)
 		thread_upcalls.fiber_settle = settle;
-	leave(from, ends, sp);
+	leave_fiber(from, ends, sp);
 	/* The chosen calls belong to the stack, not to the thread. */
 	if (!from)
 		own_region = region_depth;

@@ -440,7 +440,7 @@ static bool is_led(const struct link *l)
 }
 
 /* Those without a word make room. */
-static void forget(void)
+static void forget_links(void)
 {
 	uint32_t kept = 0;
 
@@ -458,7 +458,7 @@ static void forget_gone(void)
 		if (!is_led(&links[i]))
 			links[i].word = NULL;
 	}
-	forget();
+	forget_links();
 }
 
 /* The program's own links are the first, and so the last to be put back. What
@@ -488,7 +488,7 @@ bool link_put_back(void)
 		return false;
 	put_back(false);
 	put_back(true);
-	forget();
+	forget_links();
 	end_use();
 	return true;
 }

@@ -334,7 +334,8 @@ static struct coroutine *attach_vm(lua_State *main, struct lua_lib *lib,
 
 /* L's object; its VM is made known if it is not, and asked whether it compiles
  * if asks. NULL: no memory, or the VM is not to be told. */
-static struct coroutine *meet(lua_State *L, struct lua_lib *lib, bool asks)
+static struct coroutine *meet_state(lua_State *L, struct lua_lib *lib,
+				    bool asks)
 {
 	lua_State *const main = main_of(L, lib);
 	struct coroutine *co = !main ? NULL : lua_co_find(main);
@@ -359,7 +360,7 @@ struct coroutine *lua_attach_met(lua_State *L, struct lua_lib *lib)
 
 	if (!lib || !lib->abi)
 		return NULL;
-	co = meet(L, lib, true);
+	co = meet_state(L, lib, true);
 	if (!co)
 		return NULL;
 	if (thread_self)
@@ -391,7 +392,7 @@ static int attach(lua_State *L, const struct weft_lua_api *api)
 	if (!co || !keep_known(co, lib)) {
 		if (!main_of(L, lib))
 			return WEFT_LUA_UNSUPPORTED;
-		co = meet(L, lib, false);
+		co = meet_state(L, lib, false);
 	}
 	if (!co)
 		return WEFT_LUA_NO_MEMORY;
@@ -410,7 +411,7 @@ EXPORT int weft_lua_attach_with(lua_State *L, const struct weft_lua_api *api)
 }
 
 /* What is known of L, of a version that is recorded, detached or not. */
-static struct coroutine *known(lua_State *L)
+static struct coroutine *find_recorded(lua_State *L)
 {
 	struct coroutine *const co = !mapped_pool || !L ? NULL :
 				     lua_co_find(L);
@@ -420,7 +421,7 @@ static struct coroutine *known(lua_State *L)
 
 EXPORT void weft_lua_rest(lua_State *L)
 {
-	struct coroutine *const co = known(L);
+	struct coroutine *const co = find_recorded(L);
 
 	if (co && lua_co_holder(co)->hooked)
 		lua_hook_remove(co);
@@ -428,7 +429,7 @@ EXPORT void weft_lua_rest(lua_State *L)
 
 EXPORT int weft_lua_detach(lua_State *L)
 {
-	struct coroutine *const co = known(L);
+	struct coroutine *const co = find_recorded(L);
 
 	if (!L)
 		return WEFT_LUA_INVALID;
@@ -442,7 +443,7 @@ EXPORT int weft_lua_detach(lua_State *L)
 
 EXPORT int weft_lua_jit(lua_State *L, int on)
 {
-	struct coroutine *const co = known(L);
+	struct coroutine *const co = find_recorded(L);
 
 	return co && co->vm->lib->abi->is_jit &&
 	       lua_jit_wants(co->vm, on ? JIT_ON : JIT_OFF);
@@ -468,7 +469,7 @@ EXPORT unsigned weft_lua_recording(void)
 EXPORT void weft_lua_stands_for(lua_State *L, weft_lua_function ours,
 				weft_lua_function original)
 {
-	const struct coroutine *const co = known(L);
+	const struct coroutine *const co = find_recorded(L);
 
 	if (!co || !ours || !original ||
 	    lua_func_original((uint64_t)ours) != (uint64_t)ours)

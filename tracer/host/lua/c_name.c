@@ -38,7 +38,7 @@ static bool is_of(const void *e, const void *key)
 	return ((const struct entry *)e)->address == *(const uint64_t *)key;
 }
 
-static struct entry *find(uint64_t address)
+static struct entry *find_entry(uint64_t address)
 {
 	return pointer_map_find(&entries.map, address, is_of, &address);
 }
@@ -46,7 +46,7 @@ static struct entry *find(uint64_t address)
 /* NULL: no memory, or too many. */
 static struct entry *find_or_add(uint64_t address)
 {
-	struct entry *e = find(address);
+	struct entry *e = find_entry(address);
 
 	if (e || limited_map_is_full(&entries))
 		return e;
@@ -60,7 +60,7 @@ static struct entry *find_or_add(uint64_t address)
 
 static const struct name *name_of(uint64_t address)
 {
-	const struct entry *const e = find(address);
+	const struct entry *const e = find_entry(address);
 
 	return !e ? NULL : atomic_load(&e->name);
 }
@@ -81,7 +81,7 @@ bool lua_c_is_asked_again(uint64_t address)
 bool lua_c_is_asked_last(uint64_t address)
 {
 	static _Atomic uint32_t lasts;
-	const struct entry *const e = find(address);
+	const struct entry *const e = find_entry(address);
 
 	return e && atomic_load(&e->asks) == ASKS_MOST &&
 	       atomic_fetch_add(&lasts, 1) < LASTS_MOST;
@@ -267,7 +267,7 @@ void lua_c_set_ffi(uint64_t address)
 
 bool lua_c_is_ffi(uint64_t address)
 {
-	return find(address | FFI) != NULL;
+	return find_entry(address | FFI) != NULL;
 }
 
 void lua_c_set_untold(uint64_t key)
@@ -338,8 +338,9 @@ static void put_name(struct thread_state *s, uint32_t index,
 
 void lua_c_hint(struct thread_state *s, uint64_t key, uint32_t index)
 {
-	const struct entry *const e = find(key);
-	uint64_t *const item = find(key | UNTOLD) ? chunk_item(s, 2) : NULL;
+	const struct entry *const e = find_entry(key);
+	uint64_t *const item = find_entry(key | UNTOLD) ? chunk_item(s, 2) :
+			       NULL;
 
 	if (item) {
 		item[0] = item_put(ITEM_UNTOLD_RETURN, 2);
@@ -352,7 +353,7 @@ void lua_c_hint(struct thread_state *s, uint64_t key, uint32_t index)
 
 void lua_c_tell_name(struct thread_state *s, uint64_t key)
 {
-	struct entry *const e = find(key);
+	struct entry *const e = find_entry(key);
 	uint32_t index;
 
 	if (!e || atomic_load(&e->asks) == 0 || !atomic_load(&e->name) ||

@@ -350,7 +350,7 @@ _Static_assert(sizeof(struct told_switch) <= sizeof(struct weft_lua_switch),
 
 /* L's object, made if L's VM is known. What is older than the recording did not
  * get our hook from who made it. */
-static struct coroutine *meet(lua_State *L, lua_State *from)
+static struct coroutine *meet_told(lua_State *L, lua_State *from)
 {
 	struct coroutine *co = lua_co_served(L);
 	struct coroutine *const other = lua_co_served(from);
@@ -374,7 +374,7 @@ EXPORT int weft_lua_resuming(lua_State *L, lua_State *from,
 			     struct weft_lua_switch *to)
 {
 	const int saved = errno;
-	struct told_switch t = { .co = meet(L, from),
+	struct told_switch t = { .co = meet_told(L, from),
 				 .from = lua_co_served(from),
 				 .outside = region_depth };
 

@@ -28,7 +28,7 @@ static struct coroutine *served(long L)
 	return lua_co_served((lua_State *)L);
 }
 
-static struct coroutine *known(long L)
+static struct coroutine *find_known(long L)
 {
 	return !mapped_pool ? NULL : lua_co_find((lua_State *)L);
 }
@@ -56,12 +56,12 @@ INLINE struct running runs(long L, uint64_t sp)
 }
 
 /* The program was not recorded when L was made, and is now. */
-static SLOW struct coroutine *meet(long L, long number)
+static SLOW struct coroutine *meet_called(long L, long number)
 {
 	const int saved = errno;
 	struct coroutine *co = NULL;
 
-	if (L != 0 && !known(L) && lua_vm_wanted())
+	if (L != 0 && !find_known(L) && lua_vm_wanted())
 		co = lua_attach_met((lua_State *)L, LIB);
 	errno = saved;
 	return co;
@@ -75,7 +75,7 @@ static struct coroutine *served_or_met(long L, long number)
 
 	return likely(co) || likely(!lua_hook_is_on()) ||
 	       !mapped_view.attached ?
-	       co : meet(L, number);
+	       co : meet_called(L, number);
 }
 
 /* Who of the VM runs around the call with this frame address; NULL: not
@@ -205,7 +205,7 @@ OUR(lua_close)
 
 OUR(lua_newthread)
 {
-	struct coroutine *const co = known(a);
+	struct coroutine *const co = find_known(a);
 	long r;
 
 	if (!co) {

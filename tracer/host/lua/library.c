@@ -95,7 +95,7 @@ static void find_others(struct lua_lib *lib, const struct dynamic *d)
 	fill_others(lib, real);
 }
 
-static void fill(struct lua_lib *lib, const struct dynamic *d)
+static void fill_library(struct lua_lib *lib, const struct dynamic *d)
 {
 	lib->map = d->map;
 	lib->api.size = sizeof(lib->api);
@@ -133,7 +133,8 @@ static bool is_at(struct lua_lib *lib, const struct link_map *map,
 	return lib->home;
 }
 
-static struct lua_lib *known(const struct link_map *map, const void *sethook)
+static struct lua_lib *known_library(const struct link_map *map,
+				     const void *sethook)
 {
 	for (int i = 0; map && i < LUA_LIBS; i++) {
 		struct lua_lib *const lib = lua_lib_numbered(i);
@@ -172,14 +173,14 @@ static struct lua_lib *at_module(const struct link_map *map)
 	if (!map || !dynamic_read(&d, map))
 		return NULL;
 	sethook = dynamic_find(&d, "lua_sethook");
-	lib = known(map, sethook);
+	lib = known_library(map, sethook);
 	if (lib || !sethook || map->l_name[0] == '\0')
 		return lib;
 	lib = memory_get(sizeof(*lib));
 	if (!lib)
 		return NULL;
 	exclude_look(sethook);
-	fill(lib, &d);
+	fill_library(lib, &d);
 	return enlist(lib) ? lib : NULL;
 }
 
@@ -253,8 +254,8 @@ struct lua_lib *lua_lib_linked(const struct weft_lua_linked *from)
 
 void lua_lib_unlinked(const struct weft_lua_linked *from)
 {
-	struct lua_lib *const lib = known(dynamic_module_at(from->real),
-					  NULL);
+	struct lua_lib *const lib = known_library(
+		dynamic_module_at(from->real), NULL);
 
 	/* The program itself stays. */
 	if (lib && lib->linked && lib->home->l_name[0] != '\0') {
@@ -306,7 +307,8 @@ struct lua_lib *lua_lib_given(const struct weft_lua_api *api)
 	/* Where links are led, a program with a shared Lua gives ours. */
 	const int number = lua_lib_number_of((void *)api->lua_sethook);
 	struct lua_lib *lib = number >= 0 ? lua_lib_numbered(number) :
-		known(dynamic_module_at((void *)api->lua_sethook), NULL);
+		known_library(dynamic_module_at((void *)api->lua_sethook),
+			      NULL);
 
 	if (number < 0 && (!lib || !lib->linked))
 		lib = given(api);

@@ -45,8 +45,9 @@ void lua_unwind_above(struct thread_state *s, uint32_t depth, uint64_t now)
 /* The innermost frame of co with this id in the topmost segment, or NULL.
  * *dead: the outermost frame of co above it (above the segment's base, if it
  * was not found); s->top if there is none. */
-static struct frame *find(struct thread_state *s, const struct coroutine *co,
-			  uint64_t id, struct frame **dead)
+static struct frame *find_frame(struct thread_state *s,
+				const struct coroutine *co, uint64_t id,
+				struct frame **dead)
 {
 	*dead = s->top;
 	for (struct frame *f = s->top; f-- > base(s);) {
@@ -70,7 +71,7 @@ static void call_by_id(struct thread_state *s, const struct coroutine *co,
 	struct frame *dead;
 	int i = 0;
 
-	while (!find(s, co, id, &dead) && id != 0 && dead != s->top &&
+	while (!find_frame(s, co, id, &dead) && id != 0 && dead != s->top &&
 	       caller->above) {
 		if (++i > CALLERS)
 			return;
@@ -85,7 +86,7 @@ static bool return_by_id(struct thread_state *s, const struct coroutine *co,
 			 uint64_t id, uint64_t now)
 {
 	struct frame *dead;
-	struct frame *const f = find(s, co, id, &dead);
+	struct frame *const f = find_frame(s, co, id, &dead);
 
 	if (!f) {
 		/* Its call was not seen, or was too deep for the stack. */
@@ -211,7 +212,7 @@ void lua_unwind_all(struct thread_state *s, const struct coroutine *co,
 {
 	struct frame *dead;
 
-	find(s, co, 0, &dead);
+	find_frame(s, co, 0, &dead);
 	shadow_unwind(s, dead, UNWIND_CLOSED, now);
 }
 
@@ -219,7 +220,7 @@ void lua_unwind_taken_over(struct thread_state *s, const struct coroutine *co,
 			   uint64_t id, uint64_t key)
 {
 	struct frame *above;
-	struct frame *const f = key == 0 ? NULL : find(s, co, id, &above);
+	struct frame *const f = key == 0 ? NULL : find_frame(s, co, id, &above);
 
 	if (!f || f->key == key || above == s->top || above->key != key)
 		return;

@@ -173,7 +173,7 @@ struct coroutine {
 	 * not; the id and the key of the last of them. */
 	uint32_t asleep;
 	uint64_t asleep_id, asleep_key;
-	uint32_t regions;     /* chosen calls (region.h) it sleeps in */
+	uint32_t regions;     /* chosen calls (weft_inside_only) it sleeps in */
 	uint32_t known_at;    /* lua_vm_made when it was seen to be vm's */
 	uint64_t called;      /* stack pointer of a call of Lua on it, the last
 	                       * that has begun; 0: that has returned */

@@ -46,8 +46,8 @@ static void count_unrecorded(const lua_Debug *ar)
 
 /* A coroutine whose making was not seen; NULL: of an unknown VM, or there is no
  * room for it, which is counted unless ar is NULL. Not busy. */
-static struct coroutine *meet(const struct lua_local *me, lua_State *L,
-			      const lua_Debug *ar)
+static struct coroutine *meet_unseen(const struct lua_local *me, lua_State *L,
+				     const lua_Debug *ar)
 {
 	const struct lua_lib *const lib =
 		lua_lib_running(me->co, (enum vm_abi)WEFT_LUA_ABI);
@@ -74,8 +74,8 @@ static struct coroutine *meet(const struct lua_local *me, lua_State *L,
 /* The object of L, which lua_co_find knew as co. Where something passes by our
  * functions, the end of a VM is not seen, and another may have L by now. What
  * is suspended is not asked. NULL: of an unknown VM. Not busy. */
-static struct coroutine *known(const struct lua_local *me, lua_State *L,
-			       struct coroutine *co, const lua_Debug *ar)
+static struct coroutine *find_still(const struct lua_local *me, lua_State *L,
+				    struct coroutine *co, const lua_Debug *ar)
 {
 	const uint32_t made = atomic_load(&lua_vm_made);
 	const struct coroutine *main;
@@ -84,7 +84,7 @@ static struct coroutine *known(const struct lua_local *me, lua_State *L,
 		return co;
 	main = !co ? NULL : lua_co_find(frames_main_of(co->vm->lib, L));
 	if (!main || main->vm != co->vm)
-		co = meet(me, L, ar);
+		co = meet_unseen(me, L, ar);
 	if (co)
 		co->known_at = made;
 	return co;
@@ -146,7 +146,7 @@ static SLOW void record_unknown(struct thread_state *s, lua_State *L,
 	}
 	if (!co || !co->vm->interposed) {
 		thread_release(s);
-		co = known(me, L, co, ar);
+		co = find_still(me, L, co, ar);
 		if (!co)
 			return;
 		s = thread_acquire(sp);
@@ -230,7 +230,7 @@ static struct thread_state *look_for_begin(struct thread_state *s, lua_State *L,
 		return s;
 	thread_release(s);
 	if (!co || !co->vm || !co->vm->interposed)
-		co = known(me, L, co && co->vm ? co : NULL, NULL);
+		co = find_still(me, L, co && co->vm ? co : NULL, NULL);
 	if (co)
 		function_number_open(co, false);
 	if (co && event_by_asking(&e, me, co, ar) && e.key != 0)

@@ -77,8 +77,8 @@ static bool is_lua_alone(const struct dynamic *s)
 
 /* Adds a module, without a lock, unless it is there. If all places are taken it
  * is left out. */
-static void add(struct excluded *to, _Atomic uint32_t *count,
-		const struct dl_find_object *o)
+static void add_excluded(struct excluded *to, _Atomic uint32_t *count,
+			 const struct dl_find_object *o)
 {
 	const uint64_t start = (uint64_t)o->dlfo_map_start;
 	const uint32_t n = atomic_load(count);
@@ -113,10 +113,10 @@ void exclude_look(const void *address)
 	if (o.dlfo_link_map->l_name[0] == '\0' || !calls_hooks(&s) ||
 	    !is_lua_alone(&s))
 		return;
-	add(exclude_code, &exclude_count, &o);
+	add_excluded(exclude_code, &exclude_count, &o);
 	/* Calls of functions that we stand in for have our address. */
 	if (_dl_find_object(&exclude_count, &o) == 0)
-		add(exclude_code, &exclude_count, &o);
+		add_excluded(exclude_code, &exclude_count, &o);
 }
 
 /* ------------------------------------------------------------- one by one */
@@ -170,7 +170,7 @@ bool exclude_learn(const void *address)
 	    exclude_has((uint64_t)address) ||
 	    !dynamic_read(&s, o.dlfo_link_map) || !calls_hooks(&s))
 		return false;
-	add(larger, &larger_count, &o);
+	add_excluded(larger, &larger_count, &o);
 	exclude_learning = EXCLUDE_LEARNING;
 	atomic_fetch_add(&exclude_learners, 1);
 	return true;

@@ -125,7 +125,7 @@ static void join(const char *text, bool attached)
 		     attached ? ATTACH_JOINED : ATTACH_LAUNCHED);
 }
 
-static void leave(void)
+static void leave_pool(void)
 {
 	const struct pool *const p = mapped_pool;
 
@@ -163,7 +163,7 @@ static bool obey(void)
 		/* The recorder asks again. */
 		if (!may_leave(joins))
 			return true;
-		leave();
+		leave_pool();
 	}
 	if (joins)
 		join(mailbox.pool, true);

@@ -125,8 +125,9 @@ static uint64_t child(struct thread_state *s, uint64_t key, uint64_t under)
 
 /* Gives nodes to the frames from f on, the first of which is called by that
  * node. Returns the last one's. */
-static uint64_t fill(struct thread_state *s, const struct thread_state *of,
-		     struct frame *f, const struct frame *end, uint64_t under)
+static uint64_t fill_nodes(struct thread_state *s,
+			   const struct thread_state *of, struct frame *f,
+			   const struct frame *end, uint64_t under)
 {
 	for (; f < end && under != NONE; f++) {
 		under = child(s, f->key, under);
@@ -162,16 +163,16 @@ static uint64_t segment_end(struct thread_state *s,
 	       end - f < most)
 		f--;
 	if (of == s && f > base && counted_has_node(s, f - 1))
-		return fill(s, of, f, end, f[-1].node);
+		return fill_nodes(s, of, f, end, f[-1].node);
 	if (f < end)
 		under = body_node(s, g, base, under);
 	if (f - base <= outer)
-		return fill(s, of, base, end, under);
+		return fill_nodes(s, of, base, end, under);
 	if (!cut)
 		return NONE;
-	under = fill(s, of, base, base + outer, under);
+	under = fill_nodes(s, of, base, base + outer, under);
 	under = child(s, KEY_OMITTED | (uint64_t)(f - base - outer), under);
-	return fill(s, of, f, end, under);
+	return fill_nodes(s, of, f, end, under);
 }
 
 /* The same of a whole stack, on which that node stands. */

@@ -233,8 +233,8 @@ static void leave_old(struct thread_state *s, uint64_t fn, uint64_t now)
 	chunk_put(s, rec_put(REC_LEAVE_OLD, index, chunk_gap(s, now)));
 }
 
-static void leave(struct thread_state *s, uint64_t fn, uint64_t site,
-		  uint64_t sp, uint64_t now)
+static void leave_native(struct thread_state *s, uint64_t fn, uint64_t site,
+			 uint64_t sp, uint64_t now)
 {
 	struct frame *f = s->top - 1;
 
@@ -265,7 +265,7 @@ SLOW void unwind_native_exit(struct thread_state *s, uint64_t fn, uint64_t site,
 	if (s->too_deep > 0)
 		s->too_deep--;
 	else
-		leave(s, fn, site, sp, now);
+		leave_native(s, fn, site, sp, now);
 	errno = saved;
 }
 

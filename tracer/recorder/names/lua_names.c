@@ -22,7 +22,6 @@ enum {
 	SOURCES_MAX = 1 << 14,
 	SLOTS = 2 * SOURCES_MAX,
 	OPENED_MAX = 256,          /* descriptors for this purpose */
-	GUESSES_MAX = 4096,
 	ITEM_MAX = 128,            /* words; two strings take 68 at most */
 	NONE = UINT32_MAX,
 };
@@ -167,18 +166,34 @@ static void give(const uint64_t *item, const char *name, lua_names_fn *fn,
 	fn(ctx, made, (uint32_t)(rest + words - f.rest));
 }
 
-/* False: this is not the source's text. */
-static bool name_by_text(const struct lua_names *n,
-			 const struct lua_names_source *s, const char *text,
-			 size_t size, lua_names_fn *fn, void *ctx)
+/* The outline of the source's text: what is in that file, which is closed, or
+ * the name itself where it is no file's. *o is empty if there is none. */
+static void read_outline(struct lua_names *n, const struct lua_names_source *s,
+			 int fd, struct lua_outline *o)
 {
 	char module[CHUNK_STRING_MAX + 1];
+	size_t size = strlen(s->name);
+	char *const text = !is_file(s) ? strdup(s->name) :
+			   fd < 0 ? NULL : read_file(n, fd, &size);
+
+	memset(o, 0, sizeof(*o));
+	module_name(s, module);
+	if (text && lua_outline_read(o, text, size, module) != 0)
+		lua_outline_free(o);
+	free(text);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* False: this is not the source's text. */
+static bool name_by(struct lua_names *n, const struct lua_names_source *s,
+		    int fd, lua_names_fn *fn, void *ctx)
+{
 	struct lua_outline o;
 	bool done;
 
-	module_name(s, module);
-	done = lua_outline_read(&o, text, size, module) == 0 &&
-	       agrees(n, s, &o);
+	read_outline(n, s, fd, &o);
+	done = o.n > 0 && agrees(n, s, &o);
 	for (uint32_t i = s->first; done && i != NONE;
 	     i = n->function[i].next) {
 		const struct lua_names_function *const f = &n->function[i];
@@ -193,71 +208,19 @@ static bool name_by_text(const struct lua_names *n,
 	return done;
 }
 
-/* Closes fd, which may be negative. */
-static bool name_by_file(struct lua_names *n, const struct lua_names_source *s,
-			 int fd, lua_names_fn *fn, void *ctx)
-{
-	size_t size = 0;
-	char *const text = fd < 0 ? NULL : read_file(n, fd, &size);
-	const bool done = text && name_by_text(n, s, text, size, fn, ctx);
-
-	free(text);
-	if (fd >= 0)
-		close(fd);
-	return done;
-}
-
-/* Programs that carry Lua code name it as it lies in their folder of Lua
- * sources. That is above another source, if any. */
-static bool name_by_neighbour(struct lua_names *n,
-			      const struct lua_names_source *s,
-			      lua_names_fn *fn, void *ctx)
-{
-	char path[2 * CHUNK_STRING_MAX + 8];
-
-	if (!is_file(s) || s->name[1] == '/' || !strchr(s->name, '/'))
-		return false;
-	for (size_t i = 0; i < n->sources; i++) {
-		const char *const other = n->source[i].name;
-		const char *end = other + strlen(other);
-
-		while (other[0] == '@' && other[1] == '/' && end > other + 1) {
-			while (*--end != '/')
-				;
-			if (n->guesses++ >= GUESSES_MAX)
-				return false;
-			snprintf(path, sizeof(path), "%.*s/%s",
-				 (int)(end - other - 1), other + 1,
-				 s->name + 1);
-			if (name_by_file(n, s, chunk_names_open(path), fn,
-					 ctx))
-				return true;
-		}
-	}
-	return false;
-}
-
-/* A source that is no file may be the text itself. */
 static void name_source(struct lua_names *n, struct lua_names_source *s,
 			lua_names_fn *fn, void *ctx)
 {
-	bool done = false;
+	bool done = (!is_file(s) || s->fd >= 0) &&
+		    name_by(n, s, is_file(s) ? dup(s->fd) : -1, fn, ctx);
 
-	if (!is_file(s)) {
-		name_by_text(n, s, s->name, strlen(s->name), fn, ctx);
-		return;
-	}
-	if (s->fd >= 0)
-		done = name_by_file(n, s, dup(s->fd), fn, ctx);
-	for (int i = 0; i < CHUNK_NAMES_PATHS && !done; i++)
-		done = name_by_file(n, s, open_path(s, i), fn, ctx);
-	if (!done)
-		name_by_neighbour(n, s, fn, ctx);
+	for (int i = 0; i < CHUNK_NAMES_PATHS && !done && is_file(s); i++)
+		done = name_by(n, s, open_path(s, i), fn, ctx);
 }
 
 void lua_names_read(struct lua_names *n, lua_names_fn *fn, void *ctx)
 {
-	n->bytes = n->guesses = 0;
+	n->bytes = 0;
 	for (size_t i = 0; i < n->sources; i++)
 		if (n->source[i].first != NONE)
 			name_source(n, &n->source[i], fn, ctx);
@@ -358,34 +321,17 @@ void lua_names_note(struct lua_names *n, const struct chunk_items *items)
 
 /* ---- before the end ---- */
 
-/* The outline of its file, which stays open; an empty one if there is none.
- * NULL: no memory. */
-static struct lua_outline *outline_of(struct lua_names *n,
-				      const struct lua_names_source *s)
-{
-	struct lua_outline *const o = calloc(1, sizeof(*o));
-	char module[CHUNK_STRING_MAX + 1];
-	const int fd = s->fd >= 0 ? dup(s->fd) : open_path(s, 0);
-	size_t size = 0;
-	char *const text = fd < 0 ? NULL : read_file(n, fd, &size);
-
-	module_name(s, module);
-	if (o && text && lua_outline_read(o, text, size, module) != 0) {
-		lua_outline_free(o);
-		memset(o, 0, sizeof(*o));
-	}
-	free(text);
-	if (fd >= 0)
-		close(fd);
-	return o;
-}
-
-/* The same, kept; NULL, too, if there is none. s may be NULL. */
+/* The outline of its file, kept; NULL: there is none, or no memory. s may be
+ * NULL. */
 static const struct lua_outline *outline_now(struct lua_names *n,
 					     struct lua_names_source *s)
 {
-	if (s && !s->told)
-		s->told = outline_of(n, s);
+	if (s && !s->told) {
+		s->told = calloc(1, sizeof(*s->told));
+		if (s->told)
+			read_outline(n, s, s->fd >= 0 ? dup(s->fd) :
+				     open_path(s, 0), s->told);
+	}
 	return s && s->told && s->told->n > 0 ? s->told : NULL;
 }
 

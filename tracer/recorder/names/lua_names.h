@@ -15,8 +15,7 @@ struct lua_names {
 	size_t sources, source_room, functions, function_room;
 	size_t item_words, item_room;
 	uint32_t opened;           /* files that are kept open meanwhile */
-	uint64_t bytes;            /* of sources that were read, */
-	uint32_t guesses;          /* and places that were tried, of late */
+	uint64_t bytes;            /* of sources that were read of late */
 };
 
 /* Returns negative if there is no memory. Nothing is ever freed: it lives as
