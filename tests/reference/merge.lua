@@ -53,7 +53,7 @@ local function view_of(s, random, view)
 	while true do
 		local all = require(view).checks(s, random)
 		local check = all[random(#all)]
-		if not check.args:find("%-%-by%-thread") and
+		if not check.args:find("%-%-tables") and
 		   not is_other[check.args:match("%-%-by (%a+)")] then
 			return check
 		end
