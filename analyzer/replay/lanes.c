@@ -212,10 +212,14 @@ int lanes_chunk(struct lanes *all, const struct chunk *chunk)
 	return lanes_are_full(all) ? -1 : 0;
 }
 
-/* One worker keeps the limit itself. */
+/* One worker keeps the limit itself, also where others have nothing to do. */
 bool lanes_are_full(const struct lanes *all)
 {
-	return all->count > 1 && atomic_load(&all->nodes) > all->max_nodes;
+	size_t busy = 0;
+
+	for (size_t i = 0; i < all->count; i++)
+		busy += all->lane[i].given > 0;
+	return busy > 1 && atomic_load(&all->nodes) > all->max_nodes;
 }
 
 void lanes_finish(struct lanes *all)

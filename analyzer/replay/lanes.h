@@ -17,7 +17,7 @@ struct lanes *lanes_new(struct session *, const struct replay_collect *want,
 void lanes_free(struct lanes *);
 
 /* As replay_chunk: the chunk is borrowed. Returns -1 if there is no use in
- * going on, because the workers together have more nodes than the session's
+ * going on, because several workers together have more nodes than the session's
  * tree may have: where paths end then depends on the order of events, so that
  * the trace must be read once more with one worker. */
 int lanes_chunk(struct lanes *, const struct chunk *);
