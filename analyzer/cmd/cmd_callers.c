@@ -245,7 +245,7 @@ static void print_functions(const struct load *load, struct printer *p,
 /* The graph is made of the tree of all threads. A trace without calls is
  * printed, too: its header says what was lost. Only a name that no function has
  * is refused before anything is printed. */
-static enum cmd_exit print(struct reading *r)
+static enum cmd_exit callers_print(struct reading *r)
 {
 	struct session *const s = r->load.session;
 	struct cct *const tree = cct_reroot(s->cct, &(struct cct_reroot){
@@ -272,7 +272,7 @@ static enum cmd_exit print(struct reading *r)
 }
 
 /* With --all, no operand is a function's name. */
-static int prepare(struct reading *r)
+static int callers_prepare(struct reading *r)
 {
 	if (!arg_all && reading_take_function(r, ", or --all") != 0)
 		return -1;
@@ -300,6 +300,6 @@ const struct cmd cmd_callers = {
 	"begin.",
 	.opts = opts,
 	.has_net = true,
-	.prepare = prepare,
-	.print = print,
+	.prepare = callers_prepare,
+	.print = callers_print,
 };

@@ -99,7 +99,7 @@ static void print_broken(const struct in_summary *in)
  * every record. Prints what is missing first, the verdict last, where a reader
  * looks for it. CMD_UNREADABLE stands for "not whole", so that scripts can rely
  * on the exit status. */
-static enum cmd_exit print(struct reading *r)
+static enum cmd_exit check_print(struct reading *r)
 {
 	const struct load *const load = &r->load;
 	struct completeness_line lost = { "lost: ", stdout },
@@ -131,6 +131,6 @@ const struct cmd cmd_check = {
 	"says what is missing, damaged or contradictory, and where. The exit\n"
 	"status is 0 only if nothing is missing, damaged or contradictory.",
 	.refused = refused,
-	.print = print,
+	.print = check_print,
 	.is_judge = true,
 };

@@ -346,7 +346,7 @@ static enum cmd_exit history(struct load *load)
 /* ---- the command -------------------------------------------------------- */
 
 /* Refuse options that contradict each other. */
-static int prepare(struct reading *r)
+static int coroutines_prepare(struct reading *r)
 {
 	const bool is_history = arg_history;
 
@@ -367,7 +367,7 @@ static int prepare(struct reading *r)
 
 /* Three reports of one command: the history of one, the list, the bodies. A
  * profile has none of them: it holds no single coroutines. */
-static enum cmd_exit print(struct reading *r)
+static enum cmd_exit coroutines_print(struct reading *r)
 {
 	/* So --process holds for all three. */
 	keep_processes(r->load.session);
@@ -417,7 +417,7 @@ const struct cmd cmd_coroutines = {
 	.opts = opts,
 	.refused = refused,
 	.has_net = true,
-	.prepare = prepare,
-	.print = print,
+	.prepare = coroutines_prepare,
+	.print = coroutines_print,
 	.needs = "single coroutines",
 };

@@ -302,7 +302,7 @@ static void csv_unknown(struct session *s, const struct coverage *c)
 
 /* ---- the command -------------------------------------------------------- */
 
-static int prepare(struct reading *r)
+static int coverage_prepare(struct reading *r)
 {
 	if (arg_all)
 		view.table = TABLE_ALL;
@@ -314,7 +314,7 @@ static int prepare(struct reading *r)
 /* The ELF files are read here, after the filters were applied: only calls in
  * the selected part make a function one that ran. A trace without any call is
  * no failure; all its functions were never called then. */
-static enum cmd_exit print(struct reading *r)
+static enum cmd_exit coverage_print(struct reading *r)
 {
 	struct session *const s = r->load.session;
 	const struct sym_options options = load_sym_options(&r->load);
@@ -352,7 +352,7 @@ const struct cmd cmd_coverage = {
 	"code is read.",
 	.opts = opts,
 	.refused = refused,
-	.prepare = prepare,
-	.print = print,
+	.prepare = coverage_prepare,
+	.print = coverage_print,
 	.needs = "ELF modules",
 };

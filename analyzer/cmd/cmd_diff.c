@@ -529,7 +529,7 @@ static enum cmd_exit compare_counts(const struct sides *sides)
 /* ---- the command -------------------------------------------------------- */
 
 /* The verdict comes after the table, which shows what it is about. */
-static enum cmd_exit run(int count, char **operands)
+static enum cmd_exit diff_run(int count, char **operands)
 {
 	struct table table = { .csv = table_args.csv };
 	struct sides sides;
@@ -588,6 +588,6 @@ const struct cmd cmd_diff = {
 	"\n"
 	"The exit status is 4 when --fail-over finds more than it allows.",
 	.opts = opts,
-	.run = run,
+	.run = diff_run,
 	.is_judge = true,
 };

@@ -255,7 +255,7 @@ static enum cmd_exit dump_raw(const char *path)
 /* Prints while the trace is replayed: no event is kept, so a trace of any size
  * can be dumped. Events come stream by stream, so only those of one thread are
  * in the order of time. */
-static enum cmd_exit print(struct reading *r)
+static enum cmd_exit dump_print(struct reading *r)
 {
 	static const struct replay_sink sink = {
 		.enter = enter, .leave = leave, .resume = resume,
@@ -271,7 +271,7 @@ static enum cmd_exit print(struct reading *r)
 }
 
 /* One trace only: records of several have no common order. */
-static enum cmd_exit run(int count, char **operands)
+static enum cmd_exit dump_run(int count, char **operands)
 {
 	char *path = operands_one(count, operands);
 
@@ -301,7 +301,7 @@ const struct cmd cmd_dump = {
 	"of all threads in order.",
 	.opts = opts,
 	.refused = refused,
-	.print = print,
+	.print = dump_print,
 	.needs = "single records",
-	.run = run,
+	.run = dump_run,
 };

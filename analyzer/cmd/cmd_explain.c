@@ -385,13 +385,13 @@ static enum cmd_exit explain(struct load *load, const char *traces)
 	return CMD_OK;
 }
 
-static int prepare(struct reading *r)
+static int explain_prepare(struct reading *r)
 {
 	r->want.hist = true;
 	return 0;
 }
 
-static enum cmd_exit print(struct reading *r)
+static enum cmd_exit explain_print(struct reading *r)
 {
 	enum cmd_exit status = header_need_calls(&r->load);
 	char *const traces = r->count > 0 ? join(r->count, r->operands) :
@@ -422,6 +422,6 @@ const struct cmd cmd_explain = {
 	"much is much.",
 	.opts = opts,
 	.has_net = true,
-	.prepare = prepare,
-	.print = print,
+	.prepare = explain_prepare,
+	.print = explain_print,
 };

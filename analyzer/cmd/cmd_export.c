@@ -204,7 +204,7 @@ static int check(const struct format *f)
 /* Only the profile keeps Lua states apart, so they are collected for it alone.
  * The file is written even if the trace holds no call: the exit status says
  * that, and what there is can be looked at. */
-static enum cmd_exit run(int count, char **operands)
+static enum cmd_exit export_run(int count, char **operands)
 {
 	const struct format *const f = &formats[arg_format];
 	const struct replay_collect want = { .hist = f->hist,
@@ -286,6 +286,6 @@ const struct cmd cmd_export = {
 	"and \"(short calls)\" for different ones. These are as long as their\n"
 	"calls together. Missing records are spans, too.",
 	.opts = opts,
-	.run = run,
+	.run = export_run,
 	.is_unpaged = true,
 };

@@ -259,7 +259,7 @@ static enum cmd_exit show(int count, char **operands)
 	return status;
 }
 
-static enum cmd_exit run(int count, char **operands)
+static enum cmd_exit html_run(int count, char **operands)
 {
 	return sides_are(count, operands) ? compare(count, operands) :
 	       show(count, operands);
@@ -289,6 +289,6 @@ const struct cmd cmd_html = {
 	"time, short neighbours are folded. The page is never larger than\n"
 	"20 MB, and says what it leaves out to stay below that.",
 	.opts = opts,
-	.run = run,
+	.run = html_run,
 	.is_unpaged = true,
 };

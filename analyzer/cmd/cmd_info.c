@@ -388,7 +388,7 @@ static void print_demotions(const struct session *s)
 /* From the whole to the details: the recording, what is missing, who ran, and
  * what is needed for names. A trace without calls is shown, too: this report
  * helps to find out why it has none. */
-static enum cmd_exit print(struct reading *r)
+static enum cmd_exit info_print(struct reading *r)
 {
 	const struct load *const load = &r->load;
 	const struct session *const s = load->session;
@@ -427,5 +427,5 @@ const struct cmd cmd_info = {
 	"why not.",
 	.opts = opts,
 	.refused = refused,
-	.print = print,
+	.print = info_print,
 };

@@ -366,7 +366,7 @@ static enum cmd_exit explain_none(const struct session *s, uint64_t samples,
 	return CMD_UNREADABLE;
 }
 
-static enum cmd_exit print(struct reading *r)
+static enum cmd_exit lines_print(struct reading *r)
 {
 	struct session *const s = r->load.session;
 	uint8_t *const wanted = named_functions(s, r->function);
@@ -387,7 +387,7 @@ static enum cmd_exit print(struct reading *r)
 }
 
 /* The first operand is the function, the other one the trace. */
-static int prepare(struct reading *r)
+static int lines_prepare(struct reading *r)
 {
 	if (arg_context == SIZE_MAX)
 		arg_context = 3;
@@ -426,7 +426,7 @@ const struct cmd cmd_lines = {
 	"recording; a line includes the inlined rows after it, which have its\n"
 	"number as own_line.",
 	.opts = opts,
-	.prepare = prepare,
-	.print = print,
+	.prepare = lines_prepare,
+	.print = lines_print,
 	.needs = "single samples",
 };

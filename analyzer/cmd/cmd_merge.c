@@ -86,7 +86,7 @@ static const struct opt opts[] = {
 };
 
 /* A profile keeps Lua states apart. */
-static int prepare(struct reading *r)
+static int merge_prepare(struct reading *r)
 {
 	const struct table_args *const a = &table_args;
 
@@ -154,7 +154,7 @@ static void print_rows(const struct load *load, struct table *t)
 
 /* A single trace is merged, too: the table is made of statistics, which only a
  * sum has. */
-static enum cmd_exit print(struct reading *r)
+static enum cmd_exit merge_print(struct reading *r)
 {
 	if (!arg_output)
 		print_rows(&r->load, &r->table);
@@ -188,6 +188,6 @@ const struct cmd cmd_merge = {
 	.opts = opts,
 	.has_net = true,
 	.merges = true,
-	.prepare = prepare,
-	.print = print,
+	.prepare = merge_prepare,
+	.print = merge_print,
 };

@@ -36,7 +36,7 @@ static enum cmd_exit show(char *path)
 	return status;
 }
 
-static enum cmd_exit run(int count, char **operands)
+static enum cmd_exit recover_run(int count, char **operands)
 {
 	char path[PATH_MAX];
 	size_t n;
@@ -78,6 +78,6 @@ const struct cmd cmd_recover = {
 	"the same user keeps the newest pool for an hour, if memory allows,\n"
 	"and removes the others.",
 	.opts = opts,
-	.run = run,
+	.run = recover_run,
 	.is_unpaged = true,
 };

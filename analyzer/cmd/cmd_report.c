@@ -273,7 +273,7 @@ static void print_head(const struct load *load, struct table *table,
 /* The usual columns depend on what is known, so they are chosen again now that
  * the trace is read. The flat table of all threads is made even for
  * --tables, for the notes. */
-static enum cmd_exit print(struct reading *r)
+static enum cmd_exit report_print(struct reading *r)
 {
 	struct session *const s = r->load.session;
 	struct table *const table = &r->table;
@@ -302,7 +302,7 @@ static enum cmd_exit print(struct reading *r)
 /* What replay collects follows from the columns and the sort key: histograms
  * and Lua states take time and memory, so they are collected on demand. That is
  * why the columns are chosen before the trace is opened. */
-static int prepare(struct reading *r)
+static int report_prepare(struct reading *r)
 {
 	r->table.has_bounds = true;
 	r->table.func_of = table_first_func;
@@ -342,6 +342,6 @@ const struct cmd cmd_report = {
 	"it is shown.",
 	.opts = opts,
 	.has_net = true,
-	.prepare = prepare,
-	.print = print,
+	.prepare = report_prepare,
+	.print = report_print,
 };

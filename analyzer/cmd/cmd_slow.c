@@ -484,7 +484,7 @@ static enum cmd_exit find(struct load *load, struct printer *p,
 /* From the pattern to the wanted functions. The range and the threads are
  * applied by the collector, as the records are given whole. A pattern that
  * matches nothing is an error: an empty list would look like an answer. */
-static enum cmd_exit print(struct reading *r)
+static enum cmd_exit slow_print(struct reading *r)
 {
 	struct session *const s = r->load.session;
 	struct printer p = { .session = s, .pattern = r->function };
@@ -508,7 +508,7 @@ static enum cmd_exit print(struct reading *r)
 }
 
 /* The first operand is the function, the other one the trace. */
-static int prepare(struct reading *r)
+static int slow_prepare(struct reading *r)
 {
 	if (arg_depth == SIZE_MAX)
 		arg_depth = 30;
@@ -555,7 +555,7 @@ const struct cmd cmd_slow = {
 	"and callees_ns (their totals, or the times that --sort names).",
 	.opts = opts,
 	.refused = refused,
-	.prepare = prepare,
-	.print = print,
+	.prepare = slow_prepare,
+	.print = slow_print,
 	.needs = "single calls",
 };

@@ -445,7 +445,7 @@ static void print_all(const struct load *load, struct printer *p,
  * the stacks take another replay. All stacks are collected before the first is
  * printed, because a stack of a moment may be known only from a later
  * record. */
-static enum cmd_exit print(struct reading *r)
+static enum cmd_exit stacks_print(struct reading *r)
 {
 	struct load *const load = &r->load;
 	struct list list = { 0 };
@@ -474,7 +474,7 @@ static enum cmd_exit print(struct reading *r)
 }
 
 /* --from and --to are bounds of --every here; without it they are refused. */
-static int prepare(struct reading *r)
+static int stacks_prepare(struct reading *r)
 {
 	(void)r;
 	if (!arg_at && !arg_every)
@@ -524,7 +524,7 @@ const struct cmd cmd_stacks = {
 	"stacks) replaces pid, tid, coroutine and since_ns.",
 	.opts = opts,
 	.refused = refused,
-	.prepare = prepare,
-	.print = print,
+	.prepare = stacks_prepare,
+	.print = stacks_print,
 	.needs = "stacks at a moment",
 };

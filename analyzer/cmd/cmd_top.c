@@ -407,7 +407,7 @@ static void watch(struct top *t)
 	print_table(t, true);
 }
 
-static enum cmd_exit run(int count, char **operands)
+static enum cmd_exit top_run(int count, char **operands)
 {
 	static struct top t;
 
@@ -451,6 +451,6 @@ const struct cmd cmd_top = {
 	"Chunks that weft top is too slow for are left out, and counted as\n"
 	"missed. The trace has them all the same.",
 	.opts = opts,
-	.run = run,
+	.run = top_run,
 	.is_unpaged = true,
 };

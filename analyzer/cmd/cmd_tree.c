@@ -282,7 +282,7 @@ static int choose(struct printer *p)
 }
 
 /* Only for mistakes in the options: the usual columns depend on the trace. */
-static int prepare(struct reading *r)
+static int tree_prepare(struct reading *r)
 {
 	struct printer p = { .table = r->table };
 
@@ -293,7 +293,7 @@ static int prepare(struct reading *r)
 
 /* The tree is printed even if it holds no call, for the sake of its header; the
  * exit status says that then. */
-static enum cmd_exit print(struct reading *r)
+static enum cmd_exit tree_print(struct reading *r)
 {
 	struct printer p = { .table = { .csv = r->table.csv,
 					.func_of = table_first_func } };
@@ -337,6 +337,6 @@ const struct cmd cmd_tree = {
 	"column is resumes).",
 	.opts = opts,
 	.has_net = true,
-	.prepare = prepare,
-	.print = print,
+	.prepare = tree_prepare,
+	.print = tree_print,
 };

@@ -161,7 +161,7 @@ static enum cmd_exit print_trim(const struct load *load, struct trim *t)
 	return CMD_OK;
 }
 
-static int prepare(struct reading *r)
+static int trim_prepare(struct reading *r)
 {
 	const bool is_table = r->table.csv || table_args.top != SIZE_MAX;
 
@@ -170,7 +170,7 @@ static int prepare(struct reading *r)
 		       r->table.csv ? "csv" : "top", formats[arg_format]);
 }
 
-static enum cmd_exit print(struct reading *r)
+static enum cmd_exit trim_print(struct reading *r)
 {
 	const struct trim_options o = { (double)arg_below,
 					arg_min_share / 100 };
@@ -209,6 +209,6 @@ const struct cmd cmd_trim = {
 	"what the reports would show without these functions. In a file, it\n"
 	"is one for weft record --skip @FILE, which leaves them out.",
 	.opts = opts,
-	.prepare = prepare,
-	.print = print,
+	.prepare = trim_prepare,
+	.print = trim_print,
 };

@@ -397,7 +397,7 @@ static void print_agreement(FILE *to, const char *what, struct agreement g,
 	putc('\n', to);
 }
 
-static void print(const struct comparison *c)
+static void validate_print(const struct comparison *c)
 {
 	FILE *const to = table_notes();
 	const struct session *const s = c->load[ONE].session;
@@ -457,7 +457,7 @@ static enum cmd_exit compare(struct comparison *c, const char *recorder,
 	if (status == CMD_OK && take_all(c) != 0)
 		status = CMD_UNREADABLE;
 	if (status == CMD_OK)
-		print(c);
+		validate_print(c);
 	for (int i = 0; i < RUNS; i++) {
 		mem_free(c->own[i]);
 		load_close(&c->load[i]);
@@ -490,7 +490,7 @@ static int check_command_line(int count)
 	return 0;
 }
 
-static enum cmd_exit run(int count, char **operands)
+static enum cmd_exit validate_run(int count, char **operands)
 {
 	enum cmd_exit status = CMD_UNREADABLE;
 	struct comparison *c;
@@ -527,6 +527,6 @@ const struct cmd cmd_validate = {
 	"must run for some seconds at least, and do the same each time. What\n"
 	"it prints goes to stderr.",
 	.opts = opts,
-	.run = run,
+	.run = validate_run,
 	.is_unpaged = true,
 };

@@ -134,7 +134,7 @@ const struct chronicle_found *chronicle_found(const struct chronicle *t)
 
 /* The track of a coroutine (0: the thread) on the event's stream. A new one's
  * parent is the one that the stream is on. */
-static uint32_t track(struct chronicle *t, const struct lane *l,
+static uint32_t track_for(struct chronicle *t, const struct lane *l,
 		      const struct replay_event *e, uint64_t coroutine)
 {
 	uint32_t *const id = map_put(t->track_of, stream_number(e->stream),
@@ -241,7 +241,7 @@ find_lane(struct chronicle *t, const struct replay_event *e)
 		l->is_shown = !t->options.threads ||
 			      (e->thread < t->options.thread_count &&
 			       t->options.threads[e->thread]);
-		l->own = l->track = track(t, l, e, 0);
+		l->own = l->track = track_for(t, l, e, 0);
 	}
 	t->stream = e->stream;
 	t->lane = l;
@@ -250,7 +250,7 @@ find_lane(struct chronicle *t, const struct replay_event *e)
 
 /* The event's lane; made when it is first asked for. Its time never goes
  * back. */
-static inline struct lane *lane(struct chronicle *t,
+static inline struct lane *lane_for(struct chronicle *t,
 				const struct replay_event *e)
 {
 	return t->stream == e->stream ? t->lane : find_lane(t, e);
@@ -341,7 +341,7 @@ static void see_body(struct lane *l, func_id func)
 }
 
 /* A frame is open from now on. calls: 1 if the call begins now. */
-static void open(struct chronicle *t, struct lane *l, func_id func,
+static void open_frame(struct chronicle *t, struct lane *l, func_id func,
 		 size_t depth, ticks at, unsigned calls)
 {
 	const bool opens = has(t->options.under, t, func);
@@ -364,7 +364,7 @@ static void open(struct chronicle *t, struct lane *l, func_id func,
 
 /* A coroutine is on the stack from now on; below it there are so many frames.
  * Without tracks for coroutines its frames go on top of those. */
-static void run(struct chronicle *t, struct lane *l,
+static void begin_run(struct chronicle *t, struct lane *l,
 		const struct replay_event *e, uint64_t serial, size_t depth,
 		ticks at)
 {
@@ -385,7 +385,7 @@ static void run(struct chronicle *t, struct lane *l,
 	l->coroutine = serial;
 	if (!t->options.by_coroutine)
 		return;
-	l->track = track(t, l, e, serial);
+	l->track = track_for(t, l, e, serial);
 	l->slot[l->count - 1].span.to = l->track;
 	l->depth = t->options.lanes_of ? 1 : 0;
 }
@@ -429,7 +429,7 @@ static void sync(struct chronicle *t, struct lane *l,
 	}
 	for (size_t k = runs(l) + 1; k <= want; k++) {
 		g = stream_segment(e->stream, k);
-		run(t, l, e, g.serial, g.base, MAX(at, l->now));
+		begin_run(t, l, e, g.serial, g.base, MAX(at, l->now));
 		begin_alone(t, l, true);
 	}
 }
@@ -451,7 +451,7 @@ static void catch_up(struct chronicle *t, struct lane *l,
 		if (stream_segment(e->stream, segments - 1).serial !=
 		    l->coroutine)
 			sync(t, l, e, segments - 1, begin);
-		open(t, l, f.func, l->seen, begin, 1);
+		open_frame(t, l, f.func, l->seen, begin, 1);
 	}
 }
 
@@ -474,7 +474,7 @@ static ticks advance(struct lane *l, const struct replay_event *e)
 }
 
 /* The call was open before. */
-static void enter(void *ctx, const struct replay_event *e)
+static void chronicle_enter(void *ctx, const struct replay_event *e)
 {
 	struct chronicle *const t = ctx;
 	struct lane *l;
@@ -484,26 +484,26 @@ static void enter(void *ctx, const struct replay_event *e)
 				    e->deferred == REPLAY_DEFERRED_OMITTED;
 		return;
 	}
-	l = lane(t, e);
+	l = lane_for(t, e);
 	if (e->coroutine != l->coroutine)
 		sync(t, l, e, stream_segments(e->stream) - 1, e->tick);
 	pop_from(t, l, 2 * (size_t)e->depth + 1, l->now);
-	open(t, l, e->func, e->depth, advance(l, e), 0);
+	open_frame(t, l, e->func, e->depth, advance(l, e), 0);
 }
 
-static void adopt(void *ctx, const struct replay_event *e)
+static void chronicle_adopt(void *ctx, const struct replay_event *e)
 {
-	lane(ctx, e)->seen = stream_depth(e->stream);
+	lane_for(ctx, e)->seen = stream_depth(e->stream);
 }
 
-static void leave(void *ctx, const struct replay_event *e)
+static void chronicle_leave(void *ctx, const struct replay_event *e)
 {
 	struct chronicle *const t = ctx;
 	struct lane *l;
 
 	if (e->deferred != REPLAY_NOW)
 		return;
-	l = lane(t, e);
+	l = lane_for(t, e);
 	catch_up(t, l, e, MIN(stream_depth(e->stream), (size_t)e->depth + 1),
 		 stream_segments(e->stream));
 	pop_from(t, l, 2 * (size_t)e->depth + 1, advance(l, e));
@@ -549,11 +549,11 @@ static void see_first(struct chronicle *t, struct lane *l,
 	see_body(l, f.func);
 }
 
-static ticks calls(void *ctx, const struct replay_event *e,
+static ticks chronicle_calls(void *ctx, const struct replay_event *e,
 		   const struct replay_call *call, size_t n)
 {
 	struct chronicle *const t = ctx;
-	struct lane *const l = lane(t, e);
+	struct lane *const l = lane_for(t, e);
 	const bool is_all = !t->options.under && !t->options.skip &&
 			    t->options.serial == 0;
 
@@ -568,7 +568,7 @@ static ticks calls(void *ctx, const struct replay_event *e,
 		}
 		catch_up(t, l, e, c->depth, stream_segments(e->stream));
 		if (l->seen <= c->depth)
-			open(t, l, c->func, c->depth, from, 1);
+			open_frame(t, l, c->func, c->depth, from, 1);
 		pop_from(t, l, 2 * (size_t)c->depth + 1, to);
 	}
 	advance(l, e);
@@ -577,31 +577,31 @@ static ticks calls(void *ctx, const struct replay_event *e,
 
 /* The frames that the coroutine has had go on. Its spans may join those before
  * if nothing was in between: it was suspended when this stream did that. */
-static void resume(void *ctx, const struct replay_event *e)
+static void chronicle_resume(void *ctx, const struct replay_event *e)
 {
 	struct chronicle *const t = ctx;
-	struct lane *const l = lane(t, e);
+	struct lane *const l = lane_for(t, e);
 	const size_t depth = stream_depth(e->stream);
 	ticks now;
 
 	catch_up(t, l, e, e->depth, stream_segments(e->stream) - 1);
 	now = advance(l, e);
-	run(t, l, e, e->coroutine, e->depth, now);
+	begin_run(t, l, e, e->coroutine, e->depth, now);
 	begin_alone(t, l, t->options.by_coroutine &&
 		t->found.tracks[l->track].suspended != e->tick - e->slept);
 	for (size_t i = e->depth; i < depth; i++) {
 		const struct stream_frame f = stream_frame(e->stream, i);
 
 		if (f.omitted == 0)
-			open(t, l, f.func, i, now, 0);
+			open_frame(t, l, f.func, i, now, 0);
 	}
 	l->seen = depth;
 }
 
-static void suspend(void *ctx, const struct replay_event *e)
+static void chronicle_suspend(void *ctx, const struct replay_event *e)
 {
 	struct chronicle *const t = ctx;
-	struct lane *const l = lane(t, e);
+	struct lane *const l = lane_for(t, e);
 	ticks now;
 
 	catch_up_all(t, l, e);
@@ -617,7 +617,7 @@ static void suspend(void *ctx, const struct replay_event *e)
 static void mark(void *ctx, const struct replay_event *e)
 {
 	struct chronicle *const t = ctx;
-	struct lane *const l = lane(t, e);
+	struct lane *const l = lane_for(t, e);
 
 	catch_up_all(t, l, e);
 	if (!l->is_shown || (t->options.to > 0 &&
@@ -652,11 +652,11 @@ static void begin_active(struct chronicle *t, struct lane *l, ticks at)
 
 /* Records are missing before this chunk if nothing says that recording was off;
  * what was open has ended. */
-static void chunk_begin(void *ctx, const struct replay_event *e,
+static void chronicle_chunk_begin(void *ctx, const struct replay_event *e,
 			const struct chunk *chunk)
 {
 	struct chronicle *const t = ctx;
-	struct lane *const l = lane(t, e);
+	struct lane *const l = lane_for(t, e);
 	struct span gap = { .begin = l->now, .end = chunk->header.tick_begin,
 			    .kind = l->is_off ? SPAN_OFF : SPAN_MISSING };
 	bool is_gap;
@@ -675,9 +675,9 @@ static void chunk_begin(void *ctx, const struct replay_event *e,
 	l->least = l->now;
 }
 
-static void chunk_end(void *ctx, const struct replay_event *e)
+static void chronicle_chunk_end(void *ctx, const struct replay_event *e)
 {
-	struct lane *const l = lane(ctx, e);
+	struct lane *const l = lane_for(ctx, e);
 
 	catch_up_all(ctx, l, e);
 	advance(l, e);
@@ -699,7 +699,8 @@ static void end_wait(struct chronicle *t, struct lane *l)
 }
 
 /* Waiting goes on over calls and returns: they cut it into pieces. */
-static void off(void *ctx, const struct stream *st, ticks from, ticks to)
+static void chronicle_off(void *ctx, const struct stream *st, ticks from,
+			  ticks to)
 {
 	struct chronicle *const t = ctx;
 	const size_t number = stream_number(st);
@@ -715,12 +716,15 @@ static void off(void *ctx, const struct stream *st, ticks from, ticks to)
 }
 
 #define CHRONICLE_SINK \
-	.enter = enter, .leave = leave, .calls = calls, .resume = resume, \
-	.suspend = suspend, .mark = mark, .chunk_begin = chunk_begin, \
-	.chunk_end = chunk_end, .adopt = adopt
+	.enter = chronicle_enter, .leave = chronicle_leave, \
+	.calls = chronicle_calls, .resume = chronicle_resume, \
+	.suspend = chronicle_suspend, .mark = mark, \
+	.chunk_begin = chronicle_chunk_begin, \
+	.chunk_end = chronicle_chunk_end, .adopt = chronicle_adopt
 
 const struct replay_sink chronicle_sink = { CHRONICLE_SINK };
-const struct replay_sink chronicle_lanes_sink = { CHRONICLE_SINK, .off = off };
+const struct replay_sink chronicle_lanes_sink = {
+	CHRONICLE_SINK, .off = chronicle_off };
 
 /* ---- the end ---- */
 

@@ -96,7 +96,7 @@ static struct history_step step(struct coroutine_history *s,
 				      stream_depth(e->stream), s->stacks, 0) };
 }
 
-static void resume(void *ctx, const struct replay_event *e)
+static void history_resume(void *ctx, const struct replay_event *e)
 {
 	struct coroutine_history *const s = ctx;
 
@@ -106,7 +106,7 @@ static void resume(void *ctx, const struct replay_event *e)
 	add_step(s, step(s, e, HISTORY_RESUME));
 }
 
-static void suspend(void *ctx, const struct replay_event *e)
+static void history_suspend(void *ctx, const struct replay_event *e)
 {
 	struct coroutine_history *const s = ctx;
 
@@ -116,7 +116,7 @@ static void suspend(void *ctx, const struct replay_event *e)
 	add_step(s, step(s, e, HISTORY_SUSPEND));
 }
 
-static void create(void *ctx, const struct replay_event *e)
+static void history_create(void *ctx, const struct replay_event *e)
 {
 	struct coroutine_history *const s = ctx;
 
@@ -143,7 +143,7 @@ static struct history_func *func(struct coroutine_history *s, func_id id)
 	return &s->funcs[*at - 1];
 }
 
-static void enter(void *ctx, const struct replay_event *e)
+static void history_enter(void *ctx, const struct replay_event *e)
 {
 	struct coroutine_history *const s = ctx;
 
@@ -162,7 +162,8 @@ static bool is_of_process(const struct coroutine_history *s,
 }
 
 /* Time counts only while the coroutine is on top and has a known frame. */
-static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
+static void history_pass(void *ctx, const struct stream *st, ticks from,
+			 ticks to)
 {
 	struct coroutine_history *const s = ctx;
 	const struct stream_segment top = stream_top(st);
@@ -173,8 +174,9 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 }
 
 const struct replay_sink coroutine_history_sink = {
-	.enter = enter, .resume = resume, .suspend = suspend,
-	.create = create, .pass = pass,
+	.enter = history_enter, .resume = history_resume,
+	.suspend = history_suspend, .create = history_create,
+	.pass = history_pass,
 };
 
 /* ---- own times of all coroutines ---------------------------------------- */

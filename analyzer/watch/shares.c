@@ -77,18 +77,20 @@ static void spread(const struct shares *s, ticks *to_cells,
 	}
 }
 
-static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
+static void shares_pass(void *ctx, const struct stream *st, ticks from,
+			ticks to)
 {
 	const struct shares *const s = ctx;
 
 	spread(s, s->cells, st, from, to);
 }
 
-static void off(void *ctx, const struct stream *st, ticks from, ticks to)
+static void shares_off(void *ctx, const struct stream *st, ticks from, ticks to)
 {
 	const struct shares *const s = ctx;
 
 	spread(s, s->off, st, from, to);
 }
 
-const struct replay_sink shares_sink = { .pass = pass, .off = off };
+const struct replay_sink shares_sink = {
+	.pass = shares_pass, .off = shares_off };

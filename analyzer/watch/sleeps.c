@@ -49,7 +49,7 @@ static void compare(struct sleeps *s, const struct replay_event *e)
 
 /* The coroutine is on top of the stack again, as it was when it went to
  * sleep. One that is only closed was not waited for. */
-static void resume(void *ctx, const struct replay_event *e)
+static void sleeps_resume(void *ctx, const struct replay_event *e)
 {
 	struct sleeps *const s = ctx;
 	const size_t base = stream_top(e->stream).base;
@@ -80,4 +80,4 @@ static void resume(void *ctx, const struct replay_event *e)
 	of->at = e->tick;
 }
 
-const struct replay_sink sleeps_sink = { .resume = resume };
+const struct replay_sink sleeps_sink = { .resume = sleeps_resume };

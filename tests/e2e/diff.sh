@@ -63,7 +63,7 @@ END
 good=0 judged=0 unsteady=0 missed=0
 for ((n = 1; judged < repetitions && unsteady < most_unsteady; n++)); do
 	record_all $n
-	"$WEFT" diff --csv before-*.pb vs after-*.pb >csv 2>err ||
+	"$WEFT" diff --raw --csv before-*.pb vs after-*.pb >csv 2>err ||
 		fail "diff: $(cat err)"
 	awk -F, 'NR > 1 && NR <= 4 { print $3, $7, $12 }' csv | sort >first
 	if is_steady; then
@@ -80,7 +80,7 @@ for ((n = 1; judged < repetitions && unsteady < most_unsteady; n++)); do
 		good=-1000
 	fi
 	echo "repetition $n: $(sort -n speeds | tr '\n' ' ')"
-	"$WEFT" diff before-*.pb vs after-*.pb
+	"$WEFT" diff --raw before-*.pb vs after-*.pb
 done
 echo "note: $good of $judged repetitions name the three first; $unsteady were" \
 	"made while the machine changed its speed"

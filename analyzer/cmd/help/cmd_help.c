@@ -133,7 +133,7 @@ static enum cmd_exit print_about(const char *name, const char *record)
 }
 
 /* The recorder is run only if its help is needed: it takes a process. */
-static enum cmd_exit run(int count, char **operands)
+static enum cmd_exit help_run(int count, char **operands)
 {
 	const bool is_record = count > 0 && strcmp(operands[0], "record") == 0;
 	char *const record = is_record || arg_completion || arg_man ?
@@ -164,6 +164,6 @@ const struct cmd cmd_help = {
 	.summary = "show help for weft or one of its commands",
 	.about = "Without a command, lists them all.",
 	.opts = opts,
-	.run = run,
+	.run = help_run,
 	.is_unpaged = true,
 };

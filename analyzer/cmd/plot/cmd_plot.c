@@ -254,7 +254,7 @@ static enum cmd_exit draw_diff(const struct kind *k, int count,
 }
 
 /* The format is settled before the trace is read, which may take long. */
-static enum cmd_exit run(int count, char **operands)
+static enum cmd_exit plot_run(int count, char **operands)
 {
 	const struct kind *const k = take_kind(&count, &operands);
 
@@ -293,6 +293,6 @@ const struct cmd cmd_plot = {
 	"traces and profiles. Write ./hot for a folder that is named like a\n"
 	"kind.",
 	.opts = opts,
-	.run = run,
+	.run = plot_run,
 	.is_unpaged = true,
 };

@@ -403,7 +403,7 @@ static void hold_open(struct slow *s, struct lane *l,
 }
 
 /* At its end it has none. Its frames are on the stack until this is over. */
-static void suspend(void *ctx, const struct replay_event *e)
+static void slow_suspend(void *ctx, const struct replay_event *e)
 {
 	struct slow *const s = ctx;
 	struct lane *const l = lane(s, e->stream);
@@ -453,7 +453,7 @@ static void meet_suspend(struct slow *s, const struct top *t, struct wait *w,
 }
 
 /* What the coroutine had open when it was suspended goes on here. */
-static void resume(void *ctx, const struct replay_event *e)
+static void slow_resume(void *ctx, const struct replay_event *e)
 {
 	struct slow *const s = ctx;
 	struct lane *const l = lane(s, e->stream);
@@ -492,7 +492,7 @@ static void resume(void *ctx, const struct replay_event *e)
 
 /* The call was open before. Deferred entries are of calls whose own entry
  * nobody saw. */
-static void enter(void *ctx, const struct replay_event *e)
+static void slow_enter(void *ctx, const struct replay_event *e)
 {
 	struct slow *const s = ctx;
 	const bool is_wanted = slow_list_wants(&s->list, e->func);
@@ -608,7 +608,7 @@ static void end(struct slow *s, struct slot *slot, const struct replay_event *e)
 	end_here(s, slot, &call, e);
 }
 
-static void leave(void *ctx, const struct replay_event *e)
+static void slow_leave(void *ctx, const struct replay_event *e)
 {
 	struct slow *const s = ctx;
 	struct lane *l;
@@ -627,7 +627,7 @@ static void leave(void *ctx, const struct replay_event *e)
 }
 
 /* Where a call may be kept, its stack is needed. */
-static ticks calls(void *ctx, const struct replay_event *e,
+static ticks slow_calls(void *ctx, const struct replay_event *e,
 		   const struct replay_call *call, size_t n)
 {
 	struct slow *const s = ctx;
@@ -647,7 +647,7 @@ static ticks calls(void *ctx, const struct replay_event *e,
 }
 
 /* All frames may be others now. */
-static void adopt(void *ctx, const struct replay_event *e)
+static void slow_adopt(void *ctx, const struct replay_event *e)
 {
 	change(lane(ctx, e->stream), 0);
 }
@@ -671,6 +671,6 @@ void slow_finish(struct slow *s)
 }
 
 const struct replay_sink slow_sink = {
-	.enter = enter, .leave = leave, .calls = calls, .resume = resume,
-	.suspend = suspend, .adopt = adopt,
+	.enter = slow_enter, .leave = slow_leave, .calls = slow_calls,
+	.resume = slow_resume, .suspend = slow_suspend, .adopt = slow_adopt,
 };

@@ -116,7 +116,8 @@ static void look(struct snapshots *m, struct watched *w,
 
 /* Look at each moment that passes. A moment at `to` has not passed yet: records
  * of the same tick may follow. */
-static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
+static void snapshots_pass(void *ctx, const struct stream *st, ticks from,
+			   ticks to)
 {
 	struct snapshots *const m = ctx;
 	struct watched *const w = watched(m, st);
@@ -157,7 +158,7 @@ static struct known_process *process(struct snapshots *m, uint32_t i)
 
 /* Learn when a thread and its process were there, and what is missing before
  * the chunk. */
-static void chunk_begin(void *ctx, const struct replay_event *e,
+static void snapshots_chunk_begin(void *ctx, const struct replay_event *e,
 			const struct chunk *chunk)
 {
 	struct snapshots *const m = ctx;
@@ -183,7 +184,7 @@ static void chunk_begin(void *ctx, const struct replay_event *e,
 
 /* At a moment on the chunk's last tick the stack stands like this, unless the
  * next chunk has something for the same tick. */
-static void chunk_end(void *ctx, const struct replay_event *e)
+static void snapshots_chunk_end(void *ctx, const struct replay_event *e)
 {
 	struct snapshots *const m = ctx;
 	struct watched *const w = watched(m, e->stream);
@@ -206,7 +207,7 @@ static void chunk_end(void *ctx, const struct replay_event *e)
 }
 
 /* A call turns out to have been open since before the window. */
-static void enter(void *ctx, const struct replay_event *e)
+static void snapshots_enter(void *ctx, const struct replay_event *e)
 {
 	struct snapshots *const m = ctx;
 	struct watched *w;
@@ -298,7 +299,7 @@ static void settle(struct snapshots *m, struct rest *r)
 
 /* A coroutine leaves its thread. What lies behind the last moment is of no
  * interest. */
-static void suspend(void *ctx, const struct replay_event *e)
+static void snapshots_suspend(void *ctx, const struct replay_event *e)
 {
 	struct snapshots *const m = ctx;
 	const uint32_t co = find_co(m, e);
@@ -318,7 +319,7 @@ static void suspend(void *ctx, const struct replay_event *e)
 }
 
 /* A coroutine comes back to a thread; its first resume ends its being new. */
-static void resume(void *ctx, const struct replay_event *e)
+static void snapshots_resume(void *ctx, const struct replay_event *e)
 {
 	struct snapshots *const m = ctx;
 	const uint32_t co = find_co(m, e);
@@ -344,7 +345,7 @@ static void resume(void *ctx, const struct replay_event *e)
 }
 
 /* From now until its first resume the coroutine is new. */
-static void create(void *ctx, const struct replay_event *e)
+static void snapshots_create(void *ctx, const struct replay_event *e)
 {
 	struct snapshots *const m = ctx;
 	const uint32_t co = find_co(m, e);
@@ -355,9 +356,11 @@ static void create(void *ctx, const struct replay_event *e)
 }
 
 const struct replay_sink snapshots_sink = {
-	.enter = enter, .resume = resume, .suspend = suspend,
-	.create = create, .chunk_begin = chunk_begin, .chunk_end = chunk_end,
-	.pass = pass,
+	.enter = snapshots_enter, .resume = snapshots_resume,
+	.suspend = snapshots_suspend, .create = snapshots_create,
+	.chunk_begin = snapshots_chunk_begin,
+	.chunk_end = snapshots_chunk_end,
+	.pass = snapshots_pass,
 };
 
 /* ---- the end: what is open when no event follows ---- */
