@@ -3,7 +3,14 @@
 #include "tests/test.h"
 #include "tracer/recorder/control/server.h"
 
+#include <errno.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { MANY = 3 * CONTROL_CLIENTS };
 
