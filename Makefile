@@ -22,7 +22,10 @@ override CFLAGS := $(filter-out -finstrument-functions%,$(CFLAGS))
 OPT ?= -O2 -g
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes \
 	-Wstrict-prototypes -Wundef -Wpointer-arith -Wwrite-strings $(WERROR)
-CFLAGS_ALL := -std=c11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SANFLAGS) -MMD -MP \
+# What depends on headers is named by both paths: B may be absolute or not.
+DEPENDS = -MMD -MP -MT $(abspath $@) \
+	-MT $(patsubst $(CURDIR)/%,%,$(abspath $@))
+CFLAGS_ALL = -std=c11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SANFLAGS) $(DEPENDS) \
 	$(CFLAGS)
 
 # One short line a file; V=1 prints whole commands.

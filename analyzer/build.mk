@@ -14,11 +14,11 @@ ANALYZER_TEST_OBJ := $(filter-out $(B)/obj/analyzer/main.o,$(ANALYZER_OBJ))
 PLUGIN_OBJ := $(PLUGIN_SRC:%.c=$(B)/obj/%.o) \
 	$(filter $(foreach d,base chunk model replay in explode,$(B)/obj/analyzer/$(d)/%),\
 		$(ANALYZER_OBJ))
-ANALYZER_CFLAGS := $(CFLAGS_ALL) -fPIC -fvisibility=hidden
+ANALYZER_CFLAGS = $(CFLAGS_ALL) -fPIC -fvisibility=hidden
 ANALYZER_LIBS := -lbabeltrace2 -ldw -lelf -lm -lprotobuf-c -lz -llz4 -lzstd \
 	-lsqlite3 -liberty
 # Its babeltrace2 descriptors must be visible; nothing else needs to be.
-PLUGIN_CFLAGS := $(CFLAGS_ALL) -fPIC
+PLUGIN_CFLAGS = $(CFLAGS_ALL) -fPIC
 WEFT_ANALYZE := $(B)/libexec/weft/weft-analyze
 WEFT_PLUGIN := $(B)/lib/babeltrace2/plugins/babeltrace-plugin-weft.so
 

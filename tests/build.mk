@@ -134,7 +134,7 @@ ALL_C = $(wildcard tracepoints/*.c tracer/*/*.c tracer/*/*/*.c analyzer/*.c \
 	tests/unit/*.c tests/replay/*.c tests/reference/*.c)
 .PHONY: clang-check
 clang-check: $(ALL_C:%.c=$(B)/clang/%.ok)
-CLANG_FLAGS = $(filter-out -MMD -MP,$(CFLAGS_ALL)) $(LUA_CFLAGS_54) \
+CLANG_FLAGS = $(filter-out $(DEPENDS),$(CFLAGS_ALL)) $(LUA_CFLAGS_54) \
 	-isystem $(B)/gen -DWEFT_LUA_ABI=54 -DLUA_COMPAT_5_3 \
 	-DWEFT_MODULE_TEXT='"$(LUA_MODULE_TEXT)"' \
 	-Wno-unknown-warning-option

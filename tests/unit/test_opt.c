@@ -76,7 +76,6 @@ void test_opt_sets_what_the_rows_say(void)
 	CHECK_EQ(flag, 1);
 	CHECK_EQ(number, 12);
 	CHECK(share > 2.4 && share < 2.6);
-	CHECK(parse("x --growth 150%") == 0 && growth > 149 && growth < 151);
 	CHECK_EQ(choice, 1);
 	CHECK_STR(text, "hello");
 	CHECK_EQ(parse("x -fn3"), 0);
@@ -85,6 +84,7 @@ void test_opt_sets_what_the_rows_say(void)
 	CHECK_EQ(parse("x -- --flag"), 1);
 	CHECK_STR(got, "--flag|");
 	CHECK_EQ(flag, 0);
+	CHECK(parse("x --growth 150%") == 0 && growth > 149 && growth < 151);
 }
 
 void test_opt_refuses_nonsense(void)
@@ -125,7 +125,7 @@ void test_opt_tells_of_every_row(void)
 
 	parse("x");
 	opt_each(opts, count_row, &rows);
-	CHECK_EQ(rows, 7);
+	CHECK_EQ(rows, 8);
 }
 
 void test_opt_adds_patterns_and_those_in_a_file(void)

@@ -24,7 +24,7 @@ HOST_OBJ := $(HOST_SRC:%.c=$(B)/obj/%.o) \
 OBJCOPY ?= objcopy
 # The hot path is measured in tenths of nanoseconds: no frame pointer is kept,
 # no symbol but weft's public ones leaves the library.
-HOST_CFLAGS := $(CFLAGS_ALL) -fPIC -fvisibility=hidden -fno-plt \
+HOST_CFLAGS = $(CFLAGS_ALL) -fPIC -fvisibility=hidden -fno-plt \
 	-fno-stack-protector -fno-builtin-malloc
 
 host: $(B)/lib/libweft.so
