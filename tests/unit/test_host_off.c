@@ -171,7 +171,8 @@ void test_host_off_a_thread_is_cancelled_after_looking(void)
 
 /* The runtime of a sanitizer is part of the program, and none of it may be
  * jumped out of. */
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) &&                   \
+	!defined(__SANITIZE_THREAD__)
 #include "tests/unit/step.h"
 
 static bool jumps_out_of_looking(unsigned long instructions)
