@@ -130,7 +130,9 @@ local function c_program()
 	local tiny = name()
 	local out = { head, ("enum { ROUNDS = 200, LEAVES = %d, TURNS = %d };")
 		:format(#leaves, 600000 // #leaves),
-		("SEEN static void %s(void) { sink++; }"):format(tiny) }
+		-- Short, and some percent of the time if it is called often.
+		("SEEN static void %s(void) { turn(TURNS / 1000); }")
+			:format(tiny) }
 	for i, leaf in ipairs(leaves) do
 		out[#out + 1] = ("SEEN static void %s(void)\n{\n\tturn(TURNS);\n\t%s\n}")
 			:format(leaf, i == bad and planted_code(tiny) or "")
