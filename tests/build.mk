@@ -7,6 +7,7 @@
 #   make check-layers  who may include and call whom
 #   make bench         the table of costs
 #   make truth         how near to the truth the times are
+#   make yardstick     how near to samples of real programs, unrecorded
 # A unit test links the archive of the part whose headers it includes, or of
 # those named in a line "links: analyzer host recorder lua" in its head.
 TEST_DIR := $(B)/tests
@@ -19,8 +20,8 @@ ANALYZER_TEST_LIBS ?= $(shell pkg-config --libs babeltrace2 libdw \
 RECORDER_TEST_LIBS ?= -ldl -lpthread
 HOST_TEST_LIBS ?= -ldl -lpthread
 
-.PHONY: test test-quick test-deep test-viewers test-bin unit unit-bin san check-layers bench truth soak \
-	programs reference
+.PHONY: test test-quick test-deep test-viewers test-bin unit unit-bin san check-layers bench truth \
+	yardstick soak programs reference
 
 # Which parts a test links: said in its head, or told by its includes.
 links_of = $(or $(shell sed -n '1,10s/.*links: *\([a-z ]*\).*/\1/p' $(1)),\
@@ -259,3 +260,8 @@ truth:
 	@tests/deps.sh build test
 	+$(MAKE) --no-print-directory all
 	B=$(B) tests/bench/truth.sh
+
+yardstick:
+	@tests/deps.sh build test yardstick
+	+$(MAKE) --no-print-directory all
+	B=$(B) tests/bench/yardstick.sh $(PROGRAMS)

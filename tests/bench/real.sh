@@ -84,17 +84,26 @@ real_build() {
 	wait $!
 }
 
+# real_command PROGRAM: $run is the program with its arguments.
+real_command() {
+	run=("$R/$1")
+	case $1 in
+	lua*) run+=(tests/bench/load.lua $lua_runs) ;;
+	server*) run+=($batches) ;;
+	json*) run+=($json_rounds) ;;
+	zip*) run+=($zip_rounds) ;;
+	*) run+=(--memdb --size $sqlite_size) ;;
+	esac
+}
+
 # real_run NAME PROGRAM [OPTION...]: NAME is put, the program's own seconds.
 # With options it is recorded, and NAME.lost is put, too; $preload is a library.
 real_run() {
 	local name=$1 out
-	local -a run=(taskset -c "$BENCH_CPU" "$R/$2")
+	local -a run
+	real_command "$2"
+	run=(taskset -c "$BENCH_CPU" "${run[@]}")
 	[ -z "${preload-}" ] || run=(env LD_PRELOAD="$preload" "${run[@]}")
-	case $2 in
-	lua*) run+=(tests/bench/load.lua $lua_runs) ;;
-	server*) run+=($batches) ;;
-	*) run+=(--memdb --size $sqlite_size) ;;
-	esac
 	shift 2
 	if [ $# -gt 0 ]; then
 		rm -rf "$T/trace"
