@@ -21,7 +21,7 @@ W=$B/bench
 WEFT=$B/bin/weft
 quick=
 . tests/bench/real.sh
-sqlite_size=100 lua_runs=200 batches=20000 json_rounds=1500 zip_rounds=600
+sqlite_size=100 lua_runs=300 batches=10000 json_rounds=4000 zip_rounds=600
 T=$(mktemp -d "${BENCH_DIR:-/var/tmp}/weft-yardstick-XXXXXX") || exit 1
 trap 'rm -rf "$T"' EXIT
 trap 'exit 130' INT TERM
