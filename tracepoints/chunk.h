@@ -259,8 +259,23 @@ enum item_type {
 	                   * CODE of address 0: in the kernel) */
 	ITEM_COUNTED = 14, /* calls that are counted and have no records: nodes
 	                   * of three words, see enum counted */
+	ITEM_REFERENCE = 16, /* in CHUNK_META: where the program was while no
+	                   * hook was at work: enum reference_kind; ns on the
+	                   * CPU that a sample stands for; samples that are
+	                   * missing; then pairs: place, as in ITEM_SAMPLES
+	                   * (CODE of address 1: in no file), and how many
+	                   * samples fell there */
 	ITEM_DEMOTED = 15, /* functions whose calls may be missing, to keep a
 	                   * budget: four words each, see enum demoted */
+};
+
+/* What ran while a reference was taken. */
+enum reference_kind {
+	REFERENCE_RUN = 1,     /* the same work, from begin to end */
+	REFERENCE_OFF = 2,     /* the recorded program, while recording was
+	                        * off */
+	REFERENCE_ONLY = 3,    /* a program of which nothing was recorded */
+	REFERENCE_HEAD = 4,    /* words before the pairs */
 };
 
 /* The bias in an ITEM_MODULE of which the chunk does not say where it lies. */

@@ -211,6 +211,24 @@ static bool is_place(uint64_t word, const struct found *f)
 		is_in(f->module, dict_module(word)));
 }
 
+/* Its modules come before it. The sums of a trace stay below 2^63. */
+static int check_reference(const uint64_t *item, size_t n,
+			   const struct found *f)
+{
+	if (item[1] < REFERENCE_RUN || item[1] > REFERENCE_ONLY)
+		return err_add("a reference of the unknown kind %" PRIu64,
+			       item[1]);
+	if (n % 2 != 0)
+		return err_add("a place of a reference has no count");
+	if (item[2] == 0 || item[2] > UINT32_MAX || item[3] > UINT32_MAX)
+		return err_add("a reference with samples that cannot be");
+	for (size_t i = REFERENCE_HEAD; i < n; i += 2)
+		if (!is_place(item[i], f) || item[i + 1] > UINT32_MAX)
+			return err_add("place %zu of a reference cannot be",
+				       i / 2);
+	return 0;
+}
+
 /* Called when all modules of the chunk are known. */
 static int check_samples(const struct chunk *c, const struct found *f)
 {
@@ -309,6 +327,7 @@ static const struct layout { uint8_t words, strings; } layouts[] = {
 	[ITEM_NOTE] = { 0, 2 },
 	[ITEM_UNTOLD_RETURN] = { 1, 0 },
 	[ITEM_SAMPLES] = { 3, 0 },
+	[ITEM_REFERENCE] = { 3, 0 },
 };
 
 /* *end: the word behind the fields of the layout. */
@@ -370,6 +389,8 @@ static int check_item(const struct chunk *c, const uint64_t *item,
 	case ITEM_SAMPLES:
 		return keep(&f->samples, item, "there are two lists of "
 			    "samples");
+	case ITEM_REFERENCE:
+		return check_reference(item, n, f);
 	case ITEM_COUNTED:
 		return check_counted(c, item, n, f);
 	case ITEM_DEMOTED:
@@ -640,4 +661,13 @@ bool decode_samples(const struct chunk *c, struct chunk_samples *s)
 	s->pair = item + 4;
 	s->n = (size_t)(item_words(*item) - 4) / 2;
 	return true;
+}
+
+void decode_reference(const struct chunk_item *item, struct chunk_reference *r)
+{
+	r->kind = (enum reference_kind)item->word[1];
+	r->ns = item->word[2];
+	r->lost = item->word[3];
+	r->pair = item->word + REFERENCE_HEAD;
+	r->n = (item->n - REFERENCE_HEAD) / 2;
 }

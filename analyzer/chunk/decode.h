@@ -179,6 +179,16 @@ struct chunk_samples {
 /* False: the chunk has no such item; nothing is known of its time. */
 bool decode_samples(const struct chunk *, struct chunk_samples *);
 
+/* ITEM_REFERENCE: { place, samples } n times, each of which stands for ns of
+ * CPU time; places as above. Counts, ns and lost are below 2^32. */
+struct chunk_reference {
+	enum reference_kind kind;
+	uint64_t ns, lost;
+	const uint64_t *pair;
+	size_t n;
+};
+void decode_reference(const struct chunk_item *, struct chunk_reference *);
+
 /* A segment of the chunk's ITEM_STACK. */
 struct chunk_segment {
 	uint64_t serial;         /* coroutine; 0: the thread itself */

@@ -250,6 +250,19 @@ static void print_samples(const struct chunk *chunk)
 	}
 }
 
+static void print_reference(const struct chunk_item *item)
+{
+	struct chunk_reference r;
+
+	decode_reference(item, &r);
+	printf(" kind=%d ns=%" PRIu64 " lost=%" PRIu64, (int)r.kind, r.ns,
+	       r.lost);
+	for (size_t i = 0; i < r.n; i++) {
+		printf("\n    %" PRIu64 " ", r.pair[2 * i + 1]);
+		print_place(r.pair[2 * i]);
+	}
+}
+
 /* The items that are printed by themselves. */
 static const struct {
 	enum item_type type;
@@ -268,6 +281,7 @@ static const struct {
 	{ ITEM_UNTOLD_RETURN, "late", print_late },
 	{ ITEM_COUNTED, "counted", print_counted },
 	{ ITEM_DEMOTED, "demoted", print_demoted },
+	{ ITEM_REFERENCE, "reference", print_reference },
 };
 
 /* One item: where it begins in the items, by words, since records and the

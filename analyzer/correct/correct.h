@@ -55,6 +55,29 @@ bool net_calibrated_cost(const struct session *, struct call_cost *);
  * that, and nothing was changed. */
 bool net_calibrated_apply(struct session *);
 
+/* ---- times of the program as it runs unrecorded -------------------------- */
+
+/* Add the places of the session's reference to its places, so that they get
+ * names with them. */
+void reference_find_places(struct session *);
+
+/* Replace self in the tree by what the reference tells, if there is one, and
+ * times are not hidden: session.net says so. To be called after net_apply, which
+ * tells how the time of a function is divided among its stacks; names holds
+ * those of code that is in no stack.
+ *
+ * The own time of a recorded function is its share of the reference. It is
+ * divided among the function's nodes as their net or raw times are. The time of
+ * code that is not recorded goes where the recording's own samples saw that
+ * code; what they did not see gets a node of its own below the first root. The
+ * variance is that of a Poisson count of samples, and of the scale. */
+void reference_apply(struct session *, struct arena *names);
+
+/* The function that stands for code that is not recorded, "NAME [sampled]".
+ * 0: it has no name. */
+func_id sampled_calls_func(struct session *, const struct code_place *,
+			   struct arena *names);
+
 /* ---- calls that were not recorded --------------------------------------- */
 
 /* Estimate the calls that were not recorded, from the windows: in proportion to

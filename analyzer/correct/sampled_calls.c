@@ -53,8 +53,7 @@ static func_id module_at(struct session *s, const struct code_place *p)
 	return func_special(s->funcs, name);
 }
 
-/* 0: nobody knows what it is called. */
-static func_id function_at(struct session *s, const struct code_place *p,
+func_id sampled_calls_func(struct session *s, const struct code_place *p,
 			   struct arena *names)
 {
 	struct func *f;
@@ -74,14 +73,14 @@ static func_id function_at(struct session *s, const struct code_place *p,
 
 /* Take n periods out of the node's self and give them to its callee. */
 static node_id move(struct cct *t, node_id from, func_id func, uint32_t n,
-		    const struct before *before)
+		    struct before before)
 {
 	const node_id id = cct_child(t, from, func, 0);
 	struct cct_node *const node = cct_get(t, from);
 	struct cct_sampled *const caller = cct_sampled_of(t, from);
 	struct cct_sampled *const callee = cct_sampled_of(t, id);
-	const double variance = n * before->variance_each;
-	uint64_t took = (uint64_t)(n * before->tick_each);
+	const double variance = n * before.variance_each;
+	uint64_t took = (uint64_t)(n * before.tick_each);
 
 	if (id == from)
 		return id;
@@ -113,7 +112,7 @@ static func_id owner_of(struct session *s, const struct cct_sample *at,
 {
 	const struct code_place *const p = &s->places[at->place];
 	const func_id func = p->kind != PLACE_OTHER ? 0 :
-			     function_at(s, p, names);
+			     sampled_calls_func(s, p, names);
 
 	return func || p->kind != PLACE_OTHER || !is_loose ? func :
 	       module_at(s, p);
@@ -125,7 +124,7 @@ void sampled_calls_add(struct session *s, struct arena *names, bool all)
 	uint8_t *marks;
 	struct before *before;
 
-	if (!(s->net.is_net & NET_SAMPLED))
+	if (!(s->net.is_net & (NET_SAMPLED | NET_REFERENCE)))
 		return;
 	before = look_at_nodes(s, (double)s->net.period *
 			       (double)s->tick_hz / 1e9);
@@ -138,8 +137,11 @@ void sampled_calls_add(struct session *s, struct arena *names, bool all)
 		const func_id to = !all && !loose ? 0 :
 				   owner_of(s, at, loose, names);
 
-		if (to)
-			at->node = move(t, at->node, to, n, &before[at->node]);
+		if (to && at->worth > 0)
+			at->node = move(t, at->node, to, 1, (struct before){
+				at->worth, (double)at->worth * at->worth });
+		else if (to)
+			at->node = move(t, at->node, to, n, before[at->node]);
 	}
 	mem_free_all(marks, before);
 	cct_link_samples(t);

@@ -166,6 +166,11 @@ enum cmd_exit header_need_calls(const struct load *load)
 	    session_note(s, "filter.count"))
 		err_add("the trace holds no calls: it was recorded with --only "
 			"or --skip, which leave out what ran");
+	else if (session_note(s, "mode") &&
+		 strcmp(session_note(s, "mode"), "sample-only") == 0)
+		err_add("the trace holds no calls, as --sample-only asks: it "
+			"is for weft report --reference, with the trace of "
+			"a recording");
 	else if (load->is_part)
 		err_add("no recorded call matches the filters; leave some of "
 			"them out");

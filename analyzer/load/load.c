@@ -26,7 +26,7 @@ enum { MAX_NODES = 1000000, NAMING_SECONDS = 30 };
 
 /* The values of load_opts; they are the same for all traces of a command
  * line. */
-static const char *arg_debug_dirs, *arg_servers;
+static const char *arg_debug_dirs, *arg_servers, *arg_reference;
 static size_t arg_max_nodes = MAX_NODES, arg_jobs = SIZE_MAX;
 static bool arg_raw, arg_sampled, wants_net;
 
@@ -54,6 +54,10 @@ const struct opt load_net_opts[] = {
 	{ .type = OPT_FLAG, .name = "raw", .to = &arg_raw,
 	  .help = "times as they were recorded, which include the cost of "
 	  "recording" },
+	{ .type = OPT_TEXT, .name = "reference", .arg = "TRACE",
+	  .to = &arg_reference, .help = "take times from the reference in "
+	  "this trace (see weft record --sample-only), which may be of "
+	  "another build of the program" },
 	{ .type = OPT_FLAG, .name = "sampled", .to = &arg_sampled,
 	  .help = "show functions that were not recorded, such as libc's, "
 	  "below those that were, with the time that samples found in them" },
@@ -225,6 +229,38 @@ static int read_trace(struct load *load)
 	return load->session ? 0 : -1;
 }
 
+/* ---- the reference of another trace ------------------------------------- */
+
+/* Only the recorder's own chunks have some of it. */
+static int take_reference(void *ctx, const struct chunk *chunk)
+{
+	return chunk->header.flags & CHUNK_META ? replay_chunk(ctx, chunk) : 0;
+}
+
+/* It is used in place of the trace's own. Without --reference, nothing is
+ * done. */
+static enum cmd_exit read_reference(struct load *load)
+{
+	struct session *const from = session_new(1), *const to = load->session;
+	struct replay *const replay = replay_new(from, NULL, NULL);
+	struct in_summary in;
+	int status = arg_reference ? in_read(arg_reference, take_reference,
+					     replay, &in) : 0;
+
+	replay_finish(replay);
+	replay_free(replay);
+	if (status == 0 && arg_reference && from->reference.samples == 0)
+		status = err_add("\"%s\" holds no reference: weft record "
+				 "--sample-only or --reference makes one",
+				 arg_reference);
+	if (status == 0 && arg_reference) {
+		session_take_reference(to, from);
+		to->reference.kind = REFERENCE_ONLY;
+	}
+	session_free(from);
+	return status == 0 ? CMD_OK : CMD_UNREADABLE;
+}
+
 /* ---- names -------------------------------------------------------------- */
 
 /* Files that were put into the trace's folder name its functions, too. */
@@ -268,6 +304,7 @@ static void name_all(struct load *load)
 	options = load_sym_options(load);
 	s->namings = sym_name(s->funcs, load->names, &options);
 	s->naming_count = func_elf_count(s->funcs);
+	reference_find_places(s);
 	sym_places(s, load->names, &options);
 	net_place(s);
 	if (is_on) {
@@ -451,12 +488,17 @@ static enum cmd_exit open_trace(struct load *load)
 			"by marks");
 		return CMD_USAGE;
 	}
+	if (read_reference(load) != CMD_OK)
+		return CMD_UNREADABLE;
 	name_all(load);
-	if (wants_net && !arg_raw)
+	if (wants_net && !arg_raw) {
 		net_apply(load->session);
+		reference_apply(load->session, load->names);
+	}
 	estimate_apply(load->session);
 	load->is_raw = wants_net && !arg_raw && session_is_raw(load->session);
-	if (arg_sampled && !(load->session->net.is_net & NET_SAMPLED)) {
+	if (arg_sampled && !(load->session->net.is_net &
+			     (NET_SAMPLED | NET_REFERENCE))) {
 		err_add("--sampled needs net times, and these need samples of "
 			"the program: %s", arg_raw ? "leave out --raw" :
 			wants_net ? "weft info says why there are none, or too "

@@ -87,6 +87,7 @@ struct cct_sample {
 	uint32_t period;    /* ns on the CPU that it stands for */
 	uint32_t next;      /* of its node: a number + 1 */
 	uint32_t hides;
+	float worth;        /* ticks of self, where a reference tells; else 0 */
 };
 
 /* ---- nodes ---- */

@@ -36,7 +36,7 @@ void session_free(struct session *s)
 	arena_free(s->text);
 	mem_free_all(s->processes, s->threads, s->coroutines, s->vms, s->notes,
 		     s->labels, s->parts, s->statistics, s->edges, s->namings,
-		     s->places);
+		     s->places, s->reference.at);
 	demotions_free(&s->demotions);
 	mem_free(s);
 }
@@ -178,6 +178,23 @@ uint32_t session_place(struct session *s, struct map *of, size_t *room,
 		*known = (uint32_t)s->place_count;
 	}
 	return *known - 1;
+}
+
+void session_take_reference(struct session *s, struct session *from)
+{
+	struct reference *const r = &s->reference;
+
+	mem_free(r->at);
+	*r = from->reference;
+	from->reference = (struct reference){ 0 };
+	for (size_t i = 0; i < r->count; i++) {
+		const struct elf_module *const m =
+			func_elf(from->funcs, r->at[i].module);
+
+		if (r->at[i].module)
+			r->at[i].module = func_module(s->funcs, m->path,
+				m->build_id, m->build_id_size, m->size);
+	}
 }
 
 void session_keep_gap(struct session *s, const struct gap *g)

@@ -145,9 +145,30 @@ struct code_place {
 };
 
 /* What self and total are, if they are not raw. Merged sessions may have
- * both. */
+ * several of these. */
 enum { NET_SAMPLED = 1,            /* net, estimated from samples */
-       NET_CALIBRATED = 2 };       /* net, by what a call costs elsewhere */
+       NET_CALIBRATED = 2,         /* net, by what a call costs elsewhere */
+       NET_REFERENCE = 4 };        /* of the program as it runs unrecorded */
+
+/* Where samples of the program fell while no hook was at work. */
+struct reference_count {
+	elf_id module;             /* and offset: as in struct code_place */
+	uint64_t offset;
+	uint64_t samples;
+	double ns;                 /* that they stand for, of CPU time */
+	uint32_t place;            /* index in places, once these are known */
+};
+
+struct reference {
+	struct reference_count *at; size_t count, room;
+	enum reference_kind kind;
+	uint64_t samples, lost;
+	double ns;                 /* of all samples */
+	/* By correct/reference.c: what a ns of it is of the recorded part of
+	 * the program; one standard error of that; how much of ns is code
+	 * that the trace does not have. */
+	double scale, error, unknown;
+};
 
 /* How a session's times were made. */
 struct net {
@@ -213,6 +234,7 @@ struct session {
 	                            * none */
 	struct code_place *places; size_t place_count; /* of samples */
 	struct net net;
+	struct reference reference;
 	struct demotions demotions; /* to keep a budget */
 	uint64_t tick_hz;          /* with the least known error; never 0 */
 	/* The clock: tick t was at base_mono + (t - base_tick) / tick_hz. */
@@ -288,6 +310,9 @@ bool session_is_raw(const struct session *);
 void session_add_gap(struct session *, const struct gap *);
 /* Only the latter. */
 void session_keep_gap(struct session *, const struct gap *);
+
+/* Take over the reference of another session, in place of its own. */
+void session_take_reference(struct session *, struct session *from);
 
 /* Find or add a place by the map of module and offset to its index + 1, and
  * return its index. room: that of the array. */

@@ -351,7 +351,8 @@ static int add_net(struct profile_session *p, const void *row)
 	struct cct *const t = p->s->cct;
 
 	if ((from->period == 0 && !from->is_net) ||
-	    from->is_net > (NET_SAMPLED | NET_CALIBRATED) ||
+	    from->is_net > (NET_SAMPLED | NET_CALIBRATED |
+			    NET_REFERENCE) ||
 	    cct_has_samples(t))
 		return damaged("its samples");
 	p->s->net = *from;

@@ -375,6 +375,28 @@ static void add_label(struct replay *r, uint64_t recording, uint32_t process,
 		arena_copy(s->text, value, strlen(value)) });
 }
 
+static void add_reference(struct replay *r, const struct chunk_item *item)
+{
+	struct reference *const to = &r->session->reference;
+	struct chunk_reference from;
+
+	decode_reference(item, &from);
+	to->kind = from.kind;
+	to->lost += from.lost;
+	for (size_t i = 0; i < from.n; i++) {
+		const uint64_t word = from.pair[2 * i], n = from.pair[2 * i + 1];
+
+		to->samples += n;
+		to->ns += (double)n * (double)from.ns;
+		*vec_add(&to->at, &to->room, &to->count) =
+			(struct reference_count){
+				dict_kind(word) == DICT_NATIVE ?
+				r->module[dict_module(word)] : 0,
+				dict_offset(word), n,
+				(double)n * (double)from.ns, 0 };
+	}
+}
+
 void replay_identities_notes(struct replay *r, const struct chunk *chunk)
 {
 	struct chunk_item item = { 0 };
@@ -386,6 +408,10 @@ void replay_identities_notes(struct replay *r, const struct chunk *chunk)
 			add_label(r, chunk->header.recording, 0, &item);
 		else if (item.type == ITEM_LUA)
 			define(r, &item);
+		else if (item.type == ITEM_MODULE)
+			add_module(r, 0, &item);
+		else if (item.type == ITEM_REFERENCE)
+			add_reference(r, &item);
 }
 
 /* ---- items of a chunk ---- */

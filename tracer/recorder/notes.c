@@ -154,8 +154,9 @@ static void note_start(const struct recording *r, struct meta *m)
 	meta_print(m, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
 	meta_note(m, "clock", r->rate.tsc ? "tsc" : "monotonic");
 	note_carrier(r, m);
-	if (r->opt.count_only)
-		meta_note(m, "mode", "count-only");
+	if (r->opt.count_only || r->opt.sample_only)
+		meta_note(m, "mode", r->opt.count_only ? "count-only" :
+			  "sample-only");
 	note_samples(r, m);
 	note_cost(r, m);
 	note_labels(m, &r->opt);
@@ -363,6 +364,17 @@ static void write_name(void *ctx, const uint64_t *item, uint32_t words)
 	meta_item(&w->m, item, words);
 }
 
+/* A reference_write_fn. */
+static bool write_reference(void *ctx, const uint64_t *item, uint32_t words)
+{
+	struct name_writer *const w = ctx;
+
+	if (w->m.words && meta_item(&w->m, item, words))
+		return true;
+	begin_names(w);
+	return false;
+}
+
 void notes_send_names(struct recording *r, notes_send_fn *send)
 {
 	/* The pieces of one trace have different ones; snapshots are traces. */
@@ -370,9 +382,9 @@ void notes_send_names(struct recording *r, notes_send_fn *send)
 	struct name_writer w = { .r = r, .send = send,
 				 .number = META_NAMES + sent };
 
-	if (!r->drain.names)
-		return;
-	lua_names_read(r->drain.names, write_name, &w);
+	if (r->drain.names)
+		lua_names_read(r->drain.names, write_name, &w);
+	reference_take(&r->reference, write_reference, &w);
 	if (w.m.words)
 		send(r, meta_end(&w.m));
 	r->names_sent = w.number - META_NAMES;

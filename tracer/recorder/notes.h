@@ -17,5 +17,6 @@ uint32_t notes_end(struct recording *r, uint32_t flags);
 uint32_t notes_no_end(struct recording *r);
 
 /* Make the chunks with the names of the Lua functions that were noted up to
- * now, and call back for each. What they name is not noted again. */
+ * now, and with the reference, and call back for each. What is in them is not
+ * sent again. */
 void notes_send_names(struct recording *r, notes_send_fn *send);

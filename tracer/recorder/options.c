@@ -18,7 +18,7 @@ enum { LEAST_PIECE = 1 << 20 };
 #define SECOND_NS UINT64_C(1000000000)
 #define SHORTEST_NS (SECOND_NS / 100) /* of what the clock turns */
 #define MOST_NS (86400 * 1000 * SECOND_NS)
-enum { ROW_VALUE = 1, ROW_HELP, ROW_VERSION };
+enum { ROW_VALUE = 1, ROW_HELP, ROW_VERSION, ROW_REFERENCE };
 
 static struct options opt = { .sample_hz = -1 };
 static bool has_on_full;
@@ -354,6 +354,15 @@ static struct poptOption rows[] = {
 	  "have the kernel note HZ times a second where each thread is, up to "
 	  "10000; 0: never; auto (default): as often as costs 1 % of a CPU, "
 	  "at most 4000", "auto|HZ" },
+	{ "reference", 0, POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL,
+	  &opt.reference_of, ROW_REFERENCE,
+	  "take times from the program as it runs unrecorded: run it, or "
+	  "PROGRAM (such as its build without -finstrument-functions) with "
+	  "its arguments, once before; with -p: sample it for TIME (default: "
+	  "10s) before it is recorded", "PROGRAM|TIME" },
+	{ "sample-only", 0, POPT_ARG_NONE, &opt.sample_only, 0,
+	  "record no call, and load nothing into the program: only note where "
+	  "it is, for weft report --reference", NULL },
 	{ "no-lua", 0, POPT_ARG_NONE, &opt.no_lua, 0,
 	  "do not record Lua", NULL },
 	{ "lua-init", 0, POPT_ARG_NONE, &opt.lua_init, 0,
@@ -418,6 +427,10 @@ static int read_row(poptContext context, int row)
 		printf("weft %s\n", WEFT_VERSION);
 		return 0;
 	}
+	if (row == ROW_REFERENCE) {
+		opt.reference = 1;
+		return -1;
+	}
 	while (option->val != ROW_VALUE || !((struct value *)option->arg)->text)
 		option++;
 	v = option->arg;
@@ -467,6 +480,13 @@ static bool is_contradiction(void)
 		{ opt.duty_on > 0 && paused, "duty", opt.paused ? "paused" :
 		  "start-on-signal" },
 		{ opt.duty_on > 0 && opt.start_on, "duty", "start-on" },
+		{ opt.sample_only && opt.reference, "sample-only",
+		  "reference" },
+		{ opt.sample_only && counts, "sample-only", "count-only" },
+		{ opt.sample_only && flight, "sample-only",
+		  "flight-recorder" },
+		{ opt.sample_only && opt.sample_hz == 0, "sample-only",
+		  "sample-rate 0" },
 		{ opt.start_on && paused, "start-on", opt.paused ? "paused" :
 		  "start-on-signal" },
 		/* The others need each other: */
@@ -500,6 +520,15 @@ static int begin_attached(struct options *o)
 	if (opt.lua_init || opt.no_follow) {
 		message("%s is for a program that weft starts, not for --pid",
 			opt.lua_init ? "--lua-init" : "--no-follow");
+		return USAGE;
+	}
+	opt.reference_ns = 10 * SECOND_NS;
+	if (opt.reference_of &&
+	    !is_time_between(opt.reference_of, SECOND_NS, MOST_NS,
+			     &opt.reference_ns)) {
+		message("--reference \"%s\": it is not a time of a second or "
+			"more; with --pid, the program is sampled for so long",
+			opt.reference_of);
 		return USAGE;
 	}
 	opt.program = name; /* which is told once it is found */

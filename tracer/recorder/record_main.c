@@ -9,6 +9,7 @@
 #include "tracer/recorder/closing.h"
 #include "tracer/recorder/control/client.h"
 #include "tracer/recorder/notes.h"
+#include "tracer/recorder/reference/unrecorded.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -26,7 +27,9 @@ enum { CANNOT_RECORD = 2, NOT_FOUND = 127 };
 /* What it lacks for being recorded well is told at the end. */
 static int find_attached(struct recording *r)
 {
-	if (attach_find(&r->attach, r->opt.attach, r->opt.pool_bytes) != 0)
+	if ((r->opt.sample_only ?
+	     target_find(&r->attach.target, r->opt.attach) :
+	     attach_find(&r->attach, r->opt.attach, r->opt.pool_bytes)) != 0)
 		return -1;
 	if (r->attach.pool_size > 0)
 		r->opt.pool_bytes = r->attach.pool_size;
@@ -126,15 +129,18 @@ static int fork_program(struct recording *r)
 		program_leave_alone(&r->program);
 		return 0;
 	}
-	return program_fork(&r->program, r->opt.program, &r->owner,
-			    &environment);
+	if (program_fork(&r->program, r->opt.program, r->opt.sample_only ?
+			 NULL : &r->owner, &environment) != 0)
+		return -1;
+	program_leave();
+	return 0;
 }
 
 /* Watching a thread takes a descriptor. The program must have been forked
  * before: it keeps its own limit. */
 static void allow_files(void)
 {
-	const rlim_t wanted = 4096;
+	const rlim_t wanted = 65536;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
@@ -157,8 +163,8 @@ static void on_sent(void *ctx, const uint64_t *chunk, uint32_t words)
 static int make_stages(struct recording *r)
 {
 	const uint64_t kept = r->opt.flight_bytes;
-	const uint64_t rings = kept > 0 || r->opt.max_size > 0 ? 0 :
-			       lttng_join_plan(r);
+	const uint64_t rings = kept > 0 || r->opt.max_size > 0 ||
+			       r->opt.sample_only ? 0 : lttng_join_plan(r);
 
 	const uint64_t sent = r->opt.relay.host[0] ? RELAY_BYTES : 0;
 
@@ -179,12 +185,13 @@ static int make_stages(struct recording *r)
 }
 
 /* The program is forked last: after that, descriptors and limits are ours. */
-static int make_parts(struct recording *r)
+static int make_parts(struct recording *r, int *status)
 {
 	const struct pool_wish wish = {
 		.bytes = r->opt.pool_bytes,
 		.on_full = r->opt.on_full,
-		.paused = schedule_begins_off(&r->opt) || r->opt.attach,
+		.paused = schedule_begins_off(&r->opt) || r->opt.attach ||
+			  r->opt.sample_only,
 		.awaits = r->opt.start_on,
 		.attached = r->opt.attach,
 		.lua = !r->opt.no_lua,
@@ -201,7 +208,10 @@ static int make_parts(struct recording *r)
 		return -1;
 	if (make_stages(r) != 0)
 		return -1;
-	if (make_files(r) != 0 || fork_program(r) != 0)
+	if (r->opt.attach)
+		allow_files();
+	if (make_files(r) != 0 || unrecorded_before(r, status) != 0 ||
+	    fork_program(r) != 0)
 		return -1;
 	allow_files();
 	requests_init(r);
@@ -226,7 +236,7 @@ static void undo(struct recording *r)
 static void choose_samples(struct recording *r)
 {
 	r->unwatched = cpu_watch_choose(r->registry.cpu, r->opt.sample_hz);
-	if (!r->opt.count_only)
+	if (!r->opt.count_only && !r->opt.sample_only)
 		calibration_begin(&r->calibration, r->installation.preload,
 				  r->rate.tsc);
 	r->budget.call_ns = r->calibration.cost;
@@ -249,7 +259,7 @@ static int start_recording(struct recording *r, int *status)
 		return -1;
 	}
 	if (program_take_signals(&r->program, r->opt.start_signal) != 0 ||
-	    make_parts(r) != 0) {
+	    make_parts(r, status) != 0) {
 		undo(r);
 		return -1;
 	}
@@ -260,7 +270,8 @@ static int start_recording(struct recording *r, int *status)
 	choose_samples(r);
 	lttng_join_wait(r);
 	r->begin_ns = rate_mono();
-	if ((r->opt.attach ?
+	if (unrecorded_begin(r) != 0 ||
+	    (r->opt.attach && r->opt.sample_only ? 0 : r->opt.attach ?
 	     attach_begin(&r->attach, &r->owner,
 			  schedule_begins_off(&r->opt),
 			  r->installation.library) :
@@ -380,6 +391,8 @@ static bool is_over(struct loop *l)
 
 	if (r->wants_finish)
 		return true;
+	if (r->opt.sample_only && r->opt.attach)
+		return r->program.wants_finish || !unrecorded_is_alive(r);
 	if (!r->program.has_ended)
 		return false;
 	if (r->opt.no_follow || r->program.wants_finish ||
@@ -505,6 +518,7 @@ static void run_loop(struct recording *r)
 		flight_poll(r);
 		watch_cpus(&l);
 		registry_look_at_dead_images(&r->registry);
+		unrecorded_poll(r);
 		l.sleep_most = budget_beat(&r->budget, l.now);
 		if (l.now >= l.next_beat)
 			on_beat(&l);
@@ -518,6 +532,7 @@ static void run_loop(struct recording *r)
 		wait_for_something(&l);
 	}
 	r->end_ns = rate_mono();
+	unrecorded_end(r);
 	turn_end();
 }
 

@@ -20,6 +20,7 @@
 #include "tracer/recorder/process/diagnose.h"
 #include "tracer/recorder/process/program.h"
 #include "tracer/recorder/process/registry.h"
+#include "tracer/recorder/reference/reference.h"
 #include "tracer/recorder/rotation.h"
 #include "tracer/recorder/schedule.h"
 #include "tracer/recorder/trace/archive.h"
@@ -69,6 +70,8 @@ struct recording {
 	struct selection awaited;  /* the function that recording begins with */
 	struct registry registry;
 	struct drain drain;
+	struct reference reference;
+	struct { uint32_t window; uint64_t since; } off; /* since when, ms */
 	struct budget budget;
 	struct flight flight;
 	struct program program;

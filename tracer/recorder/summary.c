@@ -399,6 +399,26 @@ static void diagnose(const struct recording *r)
 		diagnose_partial(r->program_path, &facts);
 }
 
+static void print_reference(const struct recording *r)
+{
+	const struct reference *const f = &r->reference;
+	static const char *const of[] = {
+		[REFERENCE_RUN] = "a run before", [REFERENCE_ONLY] = "all of it",
+		[REFERENCE_OFF] = "while recording was off"
+	};
+	char samples[MANY], threads[MANY];
+
+	if (f->all > 0)
+		message_summary("reference: %s, %.3f s of CPU time (%s)",
+				many(samples, f->all, "samples"),
+				(double)f->all * (double)reference_unit(f) /
+				1e9, of[f->kind]);
+	if (f->sampler.left_out > 0)
+		message_summary("note: %s had no place in it: `ulimit -n` is "
+				"too low", many(threads, f->sampler.left_out,
+				"threads"));
+}
+
 /* Who reads times and counts must know that a signal cut them off. */
 static void print_end(const struct recording *r)
 {
@@ -424,6 +444,13 @@ void summary_print(const struct recording *r)
 				r->session.has_opened;
 	char folder[PATH_MAX + 40], path[PATH_MAX + 48];
 
+	if (r->opt.sample_only) {
+		print_end(r);
+		print_reference(r);
+		quote(path, sizeof(path), r->folder.path);
+		message_summary("next: weft report --reference %s TRACE", path);
+		return;
+	}
 	diagnose(r);
 	if (r->left_running > 0 && !r->attach.is_used)
 		message_summary("%u process%s keep%s running, but will not be "
@@ -440,6 +467,7 @@ void summary_print(const struct recording *r)
 	print_pieces(&r->rotation);
 	print_losses(r, is_relayed);
 	print_unwatched(r);
+	print_reference(r);
 	if (r->sink.archive)
 		print_archive(&r->archive);
 	if (r->drain.records <= r->sink.delivery.lost_records ||

@@ -49,7 +49,7 @@ void code_maps_want_new(struct code_maps *m)
 
 /* ---- reading /proc ---- */
 
-static void free_ranges(struct code_map *map)
+void code_map_free(struct code_map *map)
 {
 	for (uint32_t i = 0; i < map->n; i++)
 		free(map->range[i].path);
@@ -75,7 +75,7 @@ static bool add_range(struct code_map *map, const struct code_range *r)
 	return true;
 }
 
-static void read_ranges(struct code_map *map)
+void code_map_read(struct code_map *map)
 {
 	struct proc_maps m;
 
@@ -149,10 +149,10 @@ static void renew(struct code_maps *m, uint32_t slot, uint64_t now)
 
 	known->is_wanted = false;
 	turn_lend();
-	read_ranges(&fresh);
+	code_map_read(&fresh);
 	turn_take();
 	if (!is_same_image(m->owner, slot, fresh.process))
-		free_ranges(&fresh);
+		code_map_free(&fresh);
 	/* The process may be gone: what was known of it still holds. */
 	if (fresh.n == 0 && known->process == fresh.process) {
 		known->read_at = now;
@@ -162,7 +162,7 @@ static void renew(struct code_maps *m, uint32_t slot, uint64_t now)
 		keep_old(&fresh, known);
 	/* It may be wanted again meanwhile. */
 	fresh.is_wanted = known->is_wanted;
-	free_ranges(known);
+	code_map_free(known);
 	*known = fresh;
 }
 
@@ -216,16 +216,12 @@ static void read_file(const struct code_map *map, struct code_range *r)
 	r->size = end > r->end - r->bias ? end : r->end - r->bias;
 }
 
-const struct code_range *code_maps_find(struct code_maps *m, uint32_t slot,
-					uint32_t process, uint64_t address)
+/* The first range that ends above the address; n: none does. */
+static uint32_t first_above(const struct code_map *map, uint64_t address)
 {
-	struct code_map *const map = slot < m->owner->process_slots ?
-				     &m->map[slot] : NULL;
-	uint32_t low = 0, high;
+	uint32_t low = 0, high = map->n;
 
-	if (!map)
-		return NULL;
-	for (high = map->process == process ? map->n : 0; low < high; ) {
+	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
 
 		if (map->range[middle].end <= address)
@@ -233,14 +229,65 @@ const struct code_range *code_maps_find(struct code_maps *m, uint32_t slot,
 		else
 			high = middle;
 	}
-	if (map->process != process || low == map->n ||
-	    address < map->range[low].start) {
+	return low;
+}
+
+const struct code_range *code_map_find(struct code_map *map, uint64_t address)
+{
+	const uint32_t i = first_above(map, address);
+
+	if (i == map->n || address < map->range[i].start)
+		return NULL;
+	if (map->range[i].path && !map->range[i].was_read)
+		read_file(map, &map->range[i]);
+	return &map->range[i];
+}
+
+const struct code_range *code_maps_find(struct code_maps *m, uint32_t slot,
+					uint32_t process, uint64_t address)
+{
+	struct code_map *const map = slot < m->owner->process_slots ?
+				     &m->map[slot] : NULL;
+	const struct code_range *r;
+
+	if (!map)
+		return NULL;
+	r = map->process == process ? code_map_find(map, address) : NULL;
+	if (!r)
 		code_maps_want(m, slot);
-		return NULL;
+	return r && r->path ? r : NULL;
+}
+
+/* ---- changing ---- */
+
+bool code_map_put(struct code_map *map, const struct code_range *r)
+{
+	const uint32_t i = first_above(map, r->start);
+	uint32_t k = i;
+
+	while (k < map->n && map->range[k].start < r->end)
+		free(map->range[k++].path);
+	if (k > i) {
+		memmove(&map->range[i + 1], &map->range[k],
+			(map->n - k) * sizeof(*r));
+		map->n -= k - i - 1;
+	} else if (add_range(map, r)) {
+		memmove(&map->range[i + 1], &map->range[i],
+			(map->n - 1 - i) * sizeof(*r));
+	} else {
+		return false;
 	}
-	if (!map->range[low].path)
-		return NULL;
-	if (!map->range[low].was_read)
-		read_file(map, &map->range[low]);
-	return &map->range[low];
+	map->range[i] = *r;
+	return true;
+}
+
+void code_map_copy(struct code_map *to, const struct code_map *from)
+{
+	for (uint32_t i = 0; i < from->n; i++) {
+		struct code_range r = from->range[i];
+
+		r.path = r.path ? strdup(r.path) : NULL;
+		if (!add_range(to, &r))
+			free(r.path);
+	}
 }

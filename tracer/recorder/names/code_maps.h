@@ -27,6 +27,19 @@ struct code_map {
 	uint32_t n;
 };
 
+/* Read /proc for what map->pid maps now, behind what is in the map. */
+void code_map_read(struct code_map *map);
+/* Put a range in, in place of what lies there; its path is the map's then.
+ * False: there is no room, or no memory. */
+bool code_map_put(struct code_map *map, const struct code_range *r);
+/* The range that holds the address, with what its file says. NULL: none is
+ * known. */
+const struct code_range *code_map_find(struct code_map *map, uint64_t address);
+/* Copy the ranges to an empty map. */
+void code_map_copy(struct code_map *to, const struct code_map *from);
+/* Make it empty. */
+void code_map_free(struct code_map *map);
+
 /* By process slot. */
 struct code_maps {
 	struct pool_owner *owner;

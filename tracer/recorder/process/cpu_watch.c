@@ -63,8 +63,7 @@ static int by_size(const void *a, const void *b)
 /* Look at the clock again and again. Where a sample has come since the last
  * look but one, they are as far apart as it took. Half of the samples took less
  * than that: those in which another thread had its turn do not count. Returns
- * ns, with half as much again for what a program loses after the sample: its
- * caches. */
+ * ns. */
 static uint64_t sample_cost(struct kernel_ring *ring, const struct rate *rate)
 {
 	const uint64_t end = rate_ticks(rate) + rate_ms_ticks(rate, TRIAL_MS);
@@ -87,7 +86,7 @@ static uint64_t sample_cost(struct kernel_ring *ring, const struct rate *rate)
 		return USUAL_NS;
 	qsort(cost, n, sizeof(*cost), by_size);
 	return (uint64_t)((unsigned __int128)cost[n / 2] * NS_PER_S /
-			  rate->hz) * 3 / 2;
+			  rate->hz);
 }
 
 /* A number in /proc/sys/kernel; 0: it is not there, or not above 0. */
@@ -111,7 +110,7 @@ static uint64_t odd_period(uint64_t hz)
 int cpu_watch_choose(struct cpu_watch *w, int hz)
 {
 	struct kernel_ring ring;
-	uint64_t chosen = (uint64_t)hz, most;
+	uint64_t chosen = hz < 0 ? 0 : (uint64_t)hz, most;
 	int error;
 
 	if (!w)
@@ -119,8 +118,11 @@ int cpu_watch_choose(struct cpu_watch *w, int hz)
 	error = kernel_ring_open(&ring, 0, hz == 0 ? 0 : TRIAL_NS, w->rate);
 	if (error < 0)
 		return -error;
+	w->cost = hz == 0 ? 0 : sample_cost(&ring, w->rate);
+	/* Half as much again is what a program loses after the sample: its
+	 * caches. */
 	if (hz < 0)
-		chosen = NS_PER_S / PART_OF_CPU / sample_cost(&ring, w->rate);
+		chosen = NS_PER_S / PART_OF_CPU / (w->cost * 3 / 2 + 1);
 	kernel_ring_close(&ring);
 	if (hz < 0 && chosen > MOST_HZ)
 		chosen = MOST_HZ;
@@ -220,6 +222,8 @@ static void ration(const struct cpu_watch *w, struct cpu_watched *t,
 	t->credit += n < CREDIT_NS ? (int64_t)n : CREDIT_NS;
 	if (t->credit > most)
 		t->credit = most;
+	if (w->is_paused)
+		return;
 	if (t->credit < 0 && !t->is_rationed) {
 		t->is_rationed = true;
 		kernel_ring_sample(&t->ring, false);
@@ -243,6 +247,25 @@ void cpu_watch_read(struct cpu_watch *w, uint32_t slot)
 		return;
 	samples_reach(&t->samples, now);
 	ration(w, t, now);
+}
+
+void cpu_watch_pause(struct cpu_watch *w, bool is_paused)
+{
+	const uint64_t now = w ? rate_ticks(w->rate) : 0;
+
+	for (uint32_t i = 0; w && i < w->slots; i++) {
+		struct cpu_watched *const t = &w->slot[i];
+
+		if (t->ring.fd < 0 || t->is_rationed)
+			continue;
+		kernel_ring_sample(&t->ring, !is_paused);
+		if (is_paused)
+			samples_stop(&t->samples, now);
+		else
+			samples_begin(&t->samples, now);
+	}
+	if (w)
+		w->is_paused = is_paused;
 }
 
 uint64_t cpu_watch_lost(const struct cpu_watch *w)
@@ -317,4 +340,6 @@ void cpu_watch_begin(struct cpu_watch *w, uint32_t slot, uint32_t process,
 		return;
 	samples_begin(&w->slot[slot].samples, ring.last.tick);
 	w->slot[slot].credited = ring.last.tick;
+	if (w->is_paused)
+		kernel_ring_sample(&ring, false);
 }

@@ -25,6 +25,8 @@ struct cpu_watch {
 	const struct rate *rate;
 	uint64_t period;           /* ns a thread runs between samples; 0: no
 				    * samples. Set it before threads come */
+	uint64_t cost;             /* ns that a sample takes */
+	bool is_paused;            /* no samples are taken now */
 	uint64_t most_hz;          /* the kernel's limit, if more was asked
 				    * for; else 0 */
 	uint32_t slots, watched;
@@ -58,6 +60,9 @@ void cpu_watch_begin(struct cpu_watch *w, uint32_t slot, uint32_t process,
 /* The slot's thread has ended. What is known of it is kept until the slot is
  * watched again. */
 void cpu_watch_end(struct cpu_watch *w, uint32_t slot);
+
+/* Take no samples, or take them again. */
+void cpu_watch_pause(struct cpu_watch *w, bool is_paused);
 
 /* Read what the kernel has noted since the last time. Needed every 100 ms or
  * so, and before the thread's chunk is completed. */

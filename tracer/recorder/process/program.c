@@ -334,7 +334,8 @@ int program_fork(struct program *p, char *const argv[],
 	if (p->pid == 0) {
 		close(go[1]);
 		close(failed[0]);
-		set_environment(owner, environment);
+		if (owner)
+			set_environment(owner, environment);
 		become(p, argv, go[0], failed[1]);
 	}
 	close(go[0]);
@@ -345,8 +346,12 @@ int program_fork(struct program *p, char *const argv[],
 		message("cannot fork: %s", strerror(errno));
 		return -1;
 	}
-	launcher_leave();
 	return 0;
+}
+
+void program_leave(void)
+{
+	launcher_leave();
 }
 
 void program_leave_alone(struct program *p)

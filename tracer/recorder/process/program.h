@@ -62,11 +62,13 @@ struct program {
  * keeps what was there for the program. start_signal: 0: none. Prints why and
  * returns negative if it cannot. */
 int program_take_signals(struct program *p, int start_signal);
-/* Fork; the child sets its environment and waits for program_go. Then leave the
- * session of the two. Prints why and returns negative if it cannot. */
+/* Fork; the child sets its environment, unless owner is NULL, and waits for
+ * program_go. Prints why and returns negative if it cannot. */
 int program_fork(struct program *p, char *const argv[],
 		 const struct pool_owner *owner,
 		 const struct child_environment *environment);
+/* Nothing more is forked: leave the session of the two. */
+void program_leave(void);
 /* The same where there is nothing to fork, as the program runs already. From
  * here on each signal means that the recording is to end. */
 void program_leave_alone(struct program *p);

@@ -1,0 +1,468 @@
+/* reference.c - times of the program as it runs unrecorded: the reference says
+ * how long each function's own code takes, the recording by which stacks.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/correct/correct.h"
+
+#include "analyzer/base/map.h"
+#include "analyzer/base/text.h"
+#include "analyzer/base/vec.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ns of the reference, and by how many samples; and the sum of what it is
+ * divided by, in ticks or samples of the recording. */
+struct piece { double ns, samples, seen; };
+
+struct join {
+	struct session *session;
+	struct piece *own;          /* recorded functions, by func_id */
+	/* Other code, by function, or by module where it has no names: */
+	struct piece *other; size_t others, room;
+	uint32_t *place;           /* of each in other: where it is */
+	struct map *other_of;      /* module, begin: index + 1 */
+	struct map *other_called;  /* hash of its name: the same; of modules
+	                            * that the recording has */
+	struct map *named;         /* hash of its name and, beside it, 0 for
+	                            * any module or the module: func_id */
+	bool *is_here;             /* by elf_id: the recording has the module */
+	bool *has_funcs;           /* and records functions in it */
+	double *weight;            /* by node: ticks of own code */
+	double *calls;             /* by func_id: weights where nothing else is
+	                            * known */
+};
+
+/* ---- names -------------------------------------------------------------- */
+
+/* What the compiler made of one function in pieces, "work.part.0" or
+ * "work(int) [clone .cold]", is called as the function is. */
+static uint64_t hash_name(const char *name, size_t length)
+{
+	const char *const clone = memmem(name, length, " [clone", 7);
+	const char *const dot = memchr(name, '(', length) ? NULL :
+				memchr(name, '.', length);
+	const char *const end = clone ? clone : dot && dot > name ? dot :
+				name + length;
+
+	return text_hash_bytes(0, name, (size_t)(end - name));
+}
+
+/* Several functions of one name cannot be told by it. */
+enum { SEVERAL = UINT32_MAX };
+
+static void add_name(struct map *to, uint64_t hash, uint64_t module,
+		     func_id func)
+{
+	uint32_t *const at = map_put(to, hash, module);
+
+	*at = *at == 0 || *at == func ? func : SEVERAL;
+}
+
+static void find_names(struct join *j)
+{
+	struct func_table *const t = j->session->funcs;
+
+	for (func_id id = 1; id <= func_count(t); id++) {
+		const struct func *const f = func_get(t, id);
+		uint64_t hash;
+
+		if (f->kind != FUNC_NATIVE || f->name[0] == '\0')
+			continue;
+		hash = hash_name(f->name, strlen(f->name));
+		add_name(j->named, hash, 0, id);
+		add_name(j->named, hash, f->module, id);
+		j->has_funcs[f->module] = true;
+	}
+}
+
+/* The recorded function of that name: in that module, or, of a build that was
+ * not recorded, in any. 0: none, or several. */
+static func_id named(const struct join *j, elf_id module, const char *name,
+		     size_t length)
+{
+	const func_id id = map_find(j->named, hash_name(name, length),
+				    j->is_here[module] ? module : 0);
+
+	return id == SEVERAL ? 0 : id;
+}
+
+/* Of code that was inlined, the innermost function that is recorded. */
+static func_id inlined(const struct join *j, const struct code_place *p)
+{
+	func_id found = 0;
+
+	for (const char *at = p->inlined, *end; at && (end = strchr(at, '\n'));
+	     at = end + 1) {
+		const func_id id = named(j, p->module, at, (size_t)(end - at));
+
+		found = id ? id : found;
+	}
+	return found;
+}
+
+/* 0: the code is of no recorded function. */
+static func_id func_at(const struct join *j, const struct code_place *p)
+{
+	const func_id inner = inlined(j, p);
+
+	return inner ? inner : p->kind == PLACE_OWN ? p->func :
+	       p->name ? named(j, p->module, p->name, strlen(p->name)) : 0;
+}
+
+/* ---- other code --------------------------------------------------------- */
+
+static struct piece *other_at(struct join *j, uint32_t place)
+{
+	const struct code_place *const p = &j->session->places[place];
+	const uint64_t begin = p->name ? p->begin : 0;
+	uint32_t *const known = map_put(j->other_of, p->module,
+					p->module ? begin + 1 : p->offset);
+	uint32_t called = 0;
+
+	if (*known == 0 && p->name && !j->is_here[p->module])
+		called = map_find(j->other_called,
+				  hash_name(p->name, strlen(p->name)), 0);
+	if (*known == 0 && called) {
+		*known = called;
+	} else if (*known == 0) {
+		const size_t room = j->room;
+
+		*vec_add(&j->other, &j->room, &j->others) = (struct piece){ 0 };
+		if (j->room > room)
+			j->place = mem_grow(j->place, j->room,
+					    sizeof(*j->place));
+		j->place[j->others - 1] = place;
+		*known = (uint32_t)j->others;
+	}
+	if (p->name && j->is_here[p->module])
+		*map_put(j->other_called,
+			 hash_name(p->name, strlen(p->name)), 0) = *known;
+	return &j->other[*known - 1];
+}
+
+/* Is the sample one of other code? */
+static bool is_other(const struct join *j, const struct cct_sample *s)
+{
+	const struct code_place *const p = &j->session->places[s->place];
+
+	return p->kind != PLACE_PROBE && func_at(j, p) == 0;
+}
+
+static void see_samples(struct join *j)
+{
+	struct cct *const t = j->session->cct;
+
+	for (size_t i = 0; i < cct_sample_count(t); i++)
+		if (is_other(j, cct_sample_get(t, i)))
+			other_at(j, cct_sample_get(t, i)->place)->seen +=
+				cct_sample_get(t, i)->period;
+}
+
+/* ---- the reference ------------------------------------------------------ */
+
+void reference_find_places(struct session *s)
+{
+	struct map *const known = map_new();
+	size_t room = s->place_count;
+
+	for (size_t i = 0; i < s->place_count; i++)
+		*map_put(known, s->places[i].module, s->places[i].offset) =
+			(uint32_t)i + 1;
+	for (size_t i = 0; i < s->reference.count; i++) {
+		struct reference_count *const c = &s->reference.at[i];
+
+		c->place = session_place(s, known, &room, c->module,
+					 c->offset);
+	}
+	map_free(known);
+}
+
+static void sort_out(struct join *j)
+{
+	struct session *const s = j->session;
+
+	for (size_t i = 0; i < s->reference.count; i++) {
+		const struct reference_count *const c = &s->reference.at[i];
+		const struct code_place *const p = &s->places[c->place];
+		const func_id func = func_at(j, p);
+		struct piece *piece;
+
+		if (p->kind == PLACE_PROBE)
+			continue;
+		piece = func ? &j->own[func] : other_at(j, c->place);
+		piece->ns += c->ns;
+		piece->samples += (double)c->samples;
+	}
+}
+
+/* By its calls, a node's part of its function; never 0. */
+static double calls_of(const struct cct_node *n)
+{
+	return (double)n->calls + 1e-9;
+}
+
+/* What a node's own code takes by the recording, in ticks: what its calls run
+ * of other code is known from few samples, and less well than of all nodes of
+ * the function. */
+static void weigh(struct join *j)
+{
+	struct cct *const t = j->session->cct;
+	const size_t funcs = func_count(j->session->funcs) + 1;
+	double *const own = mem_alloc(funcs * sizeof(*own));
+	double *const all = mem_alloc(funcs * sizeof(*all));
+
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_sampled *const of = cct_sampled_of(t, id);
+
+		own[cct_get(t, id)->func] += of->own;
+		all[cct_get(t, id)->func] += of->own + of->other;
+	}
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_node *const n = cct_get(t, id);
+		const struct cct_sampled *const of = cct_sampled_of(t, id);
+		const uint64_t off = cct_cpu_of(t, id).off;
+		const double ratio = all[n->func] > 0 ?
+				     own[n->func] / all[n->func] : 1;
+
+		j->weight[id] = n->self > off ? (double)(n->self - off) *
+			(of->own + ratio) / (of->own + of->other + 1) : 0;
+		j->own[n->func].seen += j->weight[id];
+		j->calls[n->func] += calls_of(n);
+	}
+	mem_free_all(own, all);
+}
+
+/* ---- the scale ---------------------------------------------------------- */
+
+/* The variance of what the recording says a function's own code takes, in ticks
+ * squared, by func_id; without samples, each call may be off by 50 ns. */
+static double *find_variances(const struct join *j, bool is_sampled)
+{
+	const struct session *const s = j->session;
+	struct cct *const t = s->cct;
+	const double call = 50e-9 * (double)s->tick_hz;
+	double *const v = mem_alloc((func_count(s->funcs) + 1) * sizeof(*v));
+
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_node *const n = cct_get(t, id);
+		const double off = call * (double)n->calls;
+
+		v[n->func] += is_sampled ? cct_sampled_of(t, id)->variance :
+			      off * off;
+	}
+	return v;
+}
+
+/* A weighted fit of the recording's times, as far as they are right, to those
+ * of the reference: long calls tell most. Ticks a ns; the error is that of the
+ * scatter, if that is more than the variances say. False: no function tells. */
+static bool fit_scale(struct join *j, bool is_sampled, double *scale,
+		      double *error)
+{
+	double *const v = find_variances(j, is_sampled);
+	double fit = 0, weights = 0, scatter = 0;
+	size_t n = 0;
+
+	for (int round = 0; round < 4; round++) {
+		double products = 0, squares = 0;
+
+		weights = 0;
+		n = 0;
+		for (func_id f = 1; f <= func_count(j->session->funcs); f++) {
+			const struct piece *const p = &j->own[f];
+			const double rough = 0.03 * p->seen;
+			const double chance = fit * p->ns /
+					      sqrt(fmax(p->samples, 1));
+			const double w = 1 / (v[f] + rough * rough +
+					      chance * chance + 1);
+
+			if (p->samples < 5 || p->seen <= 0)
+				continue;
+			n++;
+			weights += w * p->ns * p->ns;
+			products += w * p->ns * p->seen;
+			squares += w * p->seen * p->seen;
+		}
+		fit = weights > 0 ? products / weights : 0;
+		scatter = n > 1 ? (squares - fit * products) /
+				  (double)(n - 1) : 1;
+	}
+	mem_free(v);
+	*scale = fit;
+	*error = weights > 0 ? sqrt(fmax(scatter, 1) / weights) : 0;
+	return fit > 0;
+}
+
+/* Did the run do the same work as the recorded one? Recording makes no program
+ * faster; and what it leaves of the program's own time is not more than that,
+ * but for what hooks do to caches. */
+static bool is_same_work(const struct join *j)
+{
+	const struct session *const s = j->session;
+	const double tick = (double)s->tick_hz / 1e9;
+	struct cct *const t = s->cct;
+	double raw = 0, net = 0;
+
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const double off = (double)cct_cpu_of(t, id).off;
+
+		raw += fmax((double)cct_sampled_of(t, id)->raw - off, 0);
+		net += fmax((double)cct_get(t, id)->self - off, 0);
+	}
+	return raw > 0.9 * tick * s->reference.ns &&
+	       (!s->net.is_net || net < 1.5 * tick * s->reference.ns);
+}
+
+/* ---- division ----------------------------------------------------------- */
+
+/* What the node has of the function's own code. */
+static void divide_own(struct join *j, node_id id, double scale, double error)
+{
+	const struct reference *const r = &j->session->reference;
+	struct cct *const t = j->session->cct;
+	struct cct_node *const n = cct_get(t, id);
+	struct cct_sampled *const of = cct_sampled_of(t, id);
+	const struct piece *const p = &j->own[n->func];
+	const double share = p->seen > 0 ? j->weight[id] / p->seen :
+			     calls_of(n) / j->calls[n->func];
+	const double one = r->ns / (double)r->samples * scale;
+	const double all = p->ns * scale;
+	const double chance = p->samples > 0 ? all * all / p->samples :
+			      one * one;
+	const double doubt = p->ns * error;
+
+	n->self = cct_cpu_of(t, id).off;
+	if (!func_get(j->session->funcs, n->func)->module)
+		of->variance = 0; /* no code of its own */
+	else
+		of->variance = share * (chance + doubt * doubt);
+	n->self += (uint64_t)(share * all + 0.5);
+}
+
+/* What the recording saw of other code, in the proportion that it saw. */
+static void divide_other(struct join *j, double scale)
+{
+	struct cct *const t = j->session->cct;
+
+	for (size_t i = 0; i < cct_sample_count(t); i++) {
+		struct cct_sample *const s = cct_sample_get(t, i);
+		const struct piece *p;
+		double worth;
+
+		if (!is_other(j, s))
+			continue;
+		p = other_at(j, s->place);
+		worth = scale * p->ns * s->period / p->seen;
+		s->worth = (float)worth;
+		cct_get(t, s->node)->self += (uint64_t)worth;
+		cct_sampled_of(t, s->node)->variance += worth * worth;
+	}
+}
+
+/* What it did not see, below the first root; each function of which that takes
+ * more than 0.5 % has a name. */
+static const double least_named = 0.005;
+
+static void add_unseen(struct join *j, double scale, struct arena *names)
+{
+	struct session *const s = j->session;
+
+	for (size_t i = 0; i < j->others; i++) {
+		const struct piece *const p = &j->other[i];
+		const double all = p->ns * scale;
+		func_id func;
+		node_id id;
+
+		if (p->seen > 0 || p->ns <= 0)
+			continue;
+		func = p->ns < least_named * s->reference.ns ? 0 :
+			sampled_calls_func(s, &s->places[j->place[i]], names);
+		if (!func)
+			func = func_special(s->funcs, "[elsewhere] [sampled]");
+		id = cct_child(s->cct, cct_first_root(s->cct), func, 0);
+		cct_get(s->cct, id)->self += (uint64_t)(all + 0.5);
+		cct_sampled_of(s->cct, id)->variance += all * all / p->samples;
+		s->reference.unknown += p->ns;
+	}
+}
+
+/* All of self is one or the other now. */
+static void keep_cpu(struct cct *t)
+{
+	for (node_id id = 1; id <= cct_count(t) && cct_has_cpu(t); id++) {
+		struct cct_cpu cpu = cct_cpu_of(t, id);
+
+		cpu.unknown = 0;
+		cct_put_cpu(t, id, cpu);
+	}
+}
+
+static void keep_raw(struct session *s)
+{
+	struct cct *const t = s->cct;
+
+	for (node_id id = 1; id <= cct_count(t) && !cct_is_net(t); id++)
+		cct_sampled_of(t, id)->raw = cct_get(t, id)->self;
+	cct_set_net(t, true);
+}
+
+/* See net.c. */
+enum { SAMPLES_LEAST = 100 };
+
+static void join(struct join *j, struct arena *names)
+{
+	struct session *const s = j->session;
+	struct reference *const r = &s->reference;
+	const double tick = (double)s->tick_hz / 1e9;
+	double scale = tick, error = 0;
+
+	find_names(j);
+	for (size_t i = 0; i < cct_sample_count(s->cct); i++)
+		j->is_here[s->places[cct_sample_get(s->cct, i)->place].module] =
+			true;
+	for (elf_id m = 1; m <= func_elf_count(s->funcs); m++)
+		j->is_here[m] |= j->has_funcs[m];
+	see_samples(j);
+	sort_out(j);
+	cct_collect_samples(s->cct);
+	weigh(j);
+	keep_raw(s);
+	if (r->kind == REFERENCE_RUN ? !is_same_work(j) :
+	    !fit_scale(j, s->net.is_net & NET_SAMPLED, &scale, &error)) {
+		cct_set_net(s->cct, s->net.is_net != 0);
+		return;
+	}
+	r->scale = scale / tick;
+	r->error = error / tick;
+	for (node_id id = 1; id <= cct_count(s->cct); id++)
+		divide_own(j, id, scale, error);
+	divide_other(j, scale);
+	add_unseen(j, scale, names);
+	keep_cpu(s->cct);
+	s->net.is_net = NET_REFERENCE;
+}
+
+void reference_apply(struct session *s, struct arena *names)
+{
+	const size_t funcs = func_count(s->funcs) + 1;
+	const size_t modules = func_elf_count(s->funcs) + 1;
+	struct join j = { .session = s };
+
+	if (s->reference.samples < SAMPLES_LEAST || net_hides_calls(s) ||
+	    !session_has_times(s) || cct_first_root(s->cct) == 0)
+		return;
+	j.own = mem_alloc(funcs * sizeof(*j.own));
+	j.calls = mem_alloc(funcs * sizeof(*j.calls));
+	j.weight = mem_alloc((cct_count(s->cct) + 1) * sizeof(*j.weight));
+	j.is_here = mem_alloc(modules * sizeof(*j.is_here));
+	j.has_funcs = mem_alloc(modules * sizeof(*j.has_funcs));
+	j.named = map_new();
+	j.other_of = map_new();
+	j.other_called = map_new();
+	join(&j, names);
+	map_free(j.named);
+	map_free(j.other_of);
+	map_free(j.other_called);
+	mem_free_all(j.own, j.calls, j.weight, j.is_here, j.has_funcs, j.other,
+		     j.place);
+}

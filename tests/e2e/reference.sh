@@ -1,0 +1,121 @@
+#!/bin/bash
+# Times are those of the program while no hook is at work, wherever the reference
+# comes from: a run before, of the same build or of one without the flag, the time
+# in which recording is off or before a program is attached, another trace. Four
+# functions of p_reference take as much time as each other, one of them in short
+# calls, which hooks make several times as long. Counts, and what --raw shows, are
+# as without a reference. What is no reference is refused.
+# SPDX-License-Identifier: MIT
+# alone
+. tests/lib.sh
+unset COLUMNS
+cc -O1 -g -finstrument-functions -o "$T/prog" tests/prog/p_reference.c -lpthread ||
+	fail "p_reference does not build"
+cc -O2 -g -fno-ipa-icf -o "$T/plain" tests/prog/p_reference.c -lpthread ||
+	fail "the plain p_reference does not build"
+cd "$T" || exit 1
+
+rec() { timeout 120 "$WEFT" record --sample-rate 4000 -o "$@" >out 2>err || fail "record $*: $(cat err)"; }
+
+rec first -- ./prog 10
+if no_switches first; then
+	exit 77
+fi
+
+# shares NAME TRACE [OPTION...]: each of the functions in $of has as much of the
+# time, to 6 points. $of: not forked where one process is sampled.
+of="leaf threaded forked inlined"
+shares() {
+	"$WEFT" report --csv -n 0 "${@:3}" "$2" >csv 2>says || fail "$1: $(cat says)"
+	grep -q 'note: self and total are those of the program as it runs unrecorded' says ||
+		fail "$1: another kind of times: $(cat says)"
+	awk -F, -v name="$1" -v of="$of" 'NR == 1 {
+			for (i = 1; i <= NF; i++)
+				at[$i] = i
+			next
+		}
+		{ all += $at["cpu_ns"]; self[$at["function"]] += $at["cpu_ns"] }
+		END {
+			n = split(of, function_of, " ")
+			for (i = 1; i <= n; i++) {
+				share = 100 * self[function_of[i]] / all
+				if (share < 100 / n - 6 || share > 100 / n + 6) {
+					print name ": " function_of[i] " has " share " %"
+					bad = 1
+				}
+			}
+			exit bad
+		}' csv >wrong || fail "$(cat wrong)"
+}
+
+# calls TRACE: they are as many as the program says.
+calls() {
+	read -r leaves rounds < <(tail -n 1 out)
+	"$WEFT" report --csv -n 0 "$1" 2>/dev/null >csv
+	for f in "leaf $leaves" "threaded $rounds" "forked $rounds"; do
+		awk -F, -v f="${f% *}" -v n="${f#* }" 'NR == 1 {
+				for (i = 1; i <= NF; i++)
+					at[$i] = i
+				next
+			}
+			$at["function"] == f { found = $at["calls"] }
+			END { exit found != n }' csv || fail "$1: not $f calls"
+	done
+}
+
+rec same --reference -- ./prog 1500
+shares "a run before" same
+calls same
+grep -q 'reference: .* samples, .* (a run before)' err || fail "no word of it: $(cat err)"
+"$WEFT" check same >check || fail "$(cat check)"
+"$WEFT" report --raw --csv -n 0 same 2>/dev/null | cut -d, -f1,2,5,6 | sort >raw
+"$WEFT" report --csv -n 0 same 2>/dev/null | grep -v '\[sampled\]' | cut -d, -f1,2,5,6 | sort >net
+diff raw net >differ || fail "counts differ from those of --raw: $(cat differ)"
+
+# The plain build's own time, and of what was inlined there.
+rec plainly --reference=./plain -- ./prog 1500
+shares "a plain build before" plainly --sampled
+
+rec off --duty 200ms/1s -- ./prog 6000 n
+shares "while it is off" off
+calls_in_windows=$(awk -F, '$1 == "leaf"' csv)
+[ -n "$calls_in_windows" ] || fail "nothing was recorded in windows"
+
+rec only --sample-only -- ./plain 1500
+"$WEFT" report only >table 2>why && fail "a trace of samples alone has a report"
+grep -q -- '--sample-only' why || fail "what it is good for is not said: $(cat why)"
+rec bare -- ./prog 1500
+"$WEFT" report bare | grep -q 'runs unrecorded' && fail "a reference from nowhere"
+shares "another trace" bare --reference only --sampled
+"$WEFT" report --reference bare same >table 2>why && fail "a trace without reference is one"
+grep -q 'holds no reference' why || fail "not said: $(cat why)"
+
+./prog 100000 n >served &
+pid=$!
+sleep 0.3
+timeout --preserve-status -s INT 6 "$WEFT" record --sample-rate 4000 -o attached -p $pid --reference 2s >out 2>err ||
+	fail "attach: $(cat err)"
+timeout --preserve-status -s INT 2 "$WEFT" record --sample-rate 4000 -o watched -p $pid --sample-only >out 2>err ||
+	fail "sample-only, attached: $(cat err)"
+grep -q 'reference: .* samples' err || fail "nothing was sampled: $(cat err)"
+kill -0 $pid || fail "the program was hurt"
+pkill -P $pid
+kill $pid
+wait $pid 2>/dev/null
+of="leaf threaded inlined"
+shares "before it is attached" attached
+shares "attached, another trace" attached --reference watched
+
+# A run that did less is no reference of this one; nor is one that fails.
+rec less --reference -- ./prog 3000 - "$T/there"
+"$WEFT" report less >table 2>&1 || fail "less: $(cat table)"
+grep -q 'is not used: the recorded run did not do the same work' table ||
+	fail "a tenth of the work is taken for all: $(head -n 5 table)"
+"$WEFT" record --reference=./none -o none -- ./prog 10 >out 2>err &&
+	fail "a reference of no program"
+[ ! -e none ] || fail "a trace is left of it"
+for wrong in '--sample-only --reference' '--sample-only --count-only' '-p 1 --reference=x'; do
+	"$WEFT" record -o wrong $wrong -- ./prog 10 >out 2>err
+	[ $? = 1 ] || fail "$wrong is taken: $(cat err)"
+done
+exit 0
