@@ -347,6 +347,12 @@ static int check_layout(const uint64_t *item, size_t n, size_t *end)
 	return 0;
 }
 
+static int check_hint(const struct chunk *c, const uint64_t *item)
+{
+	return item[1] < c->header.funcs ? 0 :
+		err_add("a hint for function %" PRIu64, item[1]);
+}
+
 /* For what a chunk has once. */
 static int keep(const uint64_t **kept, const uint64_t *item, const char *why)
 {
@@ -378,12 +384,10 @@ static int check_item(const struct chunk *c, const uint64_t *item,
 		return end == n || item[end] <= CHUNK_ORDINAL_MAX ? 0 :
 			err_add("an ordinal of %" PRIu64, item[end]);
 	case ITEM_NAME:
-		put_in(f->name, offset);
-		return 0;
+		return put_in(f->name, offset), 0;
 	case ITEM_HINT:
 	case ITEM_UNTOLD_RETURN:
-		return item[1] < c->header.funcs ? 0 :
-			err_add("a hint for function %" PRIu64, item[1]);
+		return check_hint(c, item);
 	case ITEM_OFFCPU:
 		return check_offcpu(item, n);
 	case ITEM_SAMPLES:

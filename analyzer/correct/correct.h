@@ -61,10 +61,10 @@ bool net_calibrated_apply(struct session *);
  * names with them. */
 void reference_find_places(struct session *);
 
-/* Replace self in the tree by what the reference tells, if there is one, and
- * times are not hidden: session.net says so. To be called after net_apply, which
- * tells how the time of a function is divided among its stacks; names holds
- * those of code that is in no stack.
+/* Replace self in the tree by what the reference tells, if there is one and no
+ * calls are hidden: session.net says so. To be called after net_apply, which
+ * tells how the time of a function is divided among its stacks; names holds the
+ * names of code that is in no stack.
  *
  * The own time of a recorded function is its share of the reference. It is
  * divided among the function's nodes as their net or raw times are. The time of

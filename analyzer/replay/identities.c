@@ -384,7 +384,8 @@ static void add_reference(struct replay *r, const struct chunk_item *item)
 	to->kind = from.kind;
 	to->lost += from.lost;
 	for (size_t i = 0; i < from.n; i++) {
-		const uint64_t word = from.pair[2 * i], n = from.pair[2 * i + 1];
+		const uint64_t word = from.pair[2 * i];
+		const uint64_t n = from.pair[2 * i + 1];
 
 		to->samples += n;
 		to->ns += (double)n * (double)from.ns;

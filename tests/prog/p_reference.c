@@ -1,9 +1,10 @@
 /* p_reference.c - "p_reference ROUNDS [naps] [FILE]": four functions that take
- * as much CPU time as each other: leaf() in very many short calls, threaded() in
- * a thread, forked() in a child process, inlined() in one call a round, which a
- * build with optimisation has not as a function. With naps it sleeps after each
- * round. With FILE, it does a tenth of its work if the file is not there, and
- * makes it. Prints "LEAVES ROUNDS": the calls of leaf(), and of each other one.
+ * as much CPU time as each other: leaf() in very many short calls, threaded()
+ * in a thread, forked() in a child process, inlined() in one call a round,
+ * which an optimised build does not have as a function. With naps it sleeps
+ * after each round. With FILE, it does a tenth of its work if the file is not
+ * there, and makes it. Prints "LEAVES ROUNDS": the calls of leaf(), and of each
+ * other one.
  * Built by tests/e2e/reference.sh.
  * SPDX-License-Identifier: MIT */
 #include <pthread.h>

@@ -134,6 +134,13 @@ static void note_carrier(const struct recording *r, struct meta *m)
 		meta_note(m, "relay", r->opt.relay.host);
 }
 
+static void note_mode(struct meta *m, const struct options *o)
+{
+	if (o->count_only || o->sample_only)
+		meta_note(m, "mode", o->count_only ? "count-only" :
+			  "sample-only");
+}
+
 static void note_start(const struct recording *r, struct meta *m)
 {
 	struct utsname host;
@@ -154,9 +161,7 @@ static void note_start(const struct recording *r, struct meta *m)
 	meta_print(m, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
 	meta_note(m, "clock", r->rate.tsc ? "tsc" : "monotonic");
 	note_carrier(r, m);
-	if (r->opt.count_only || r->opt.sample_only)
-		meta_note(m, "mode", r->opt.count_only ? "count-only" :
-			  "sample-only");
+	note_mode(m, &r->opt);
 	note_samples(r, m);
 	note_cost(r, m);
 	note_labels(m, &r->opt);

@@ -459,6 +459,15 @@ static const char *stays_here(void)
 	       opt.archive ? "archive" : NULL;
 }
 
+/* What --sample-only cannot do. NULL: nothing. */
+static const char *not_sampled(void)
+{
+	return opt.reference ? "reference" :
+	       opt.count_only ? "count-only" :
+	       opt.flight_bytes > 0 ? "flight-recorder" :
+	       opt.sample_hz == 0 ? "sample-rate 0" : NULL;
+}
+
 /* Options that exclude each other, or of which one needs the other; of several
  * complaints the first is printed. */
 static bool is_contradiction(void)
@@ -480,13 +489,8 @@ static bool is_contradiction(void)
 		{ opt.duty_on > 0 && paused, "duty", opt.paused ? "paused" :
 		  "start-on-signal" },
 		{ opt.duty_on > 0 && opt.start_on, "duty", "start-on" },
-		{ opt.sample_only && opt.reference, "sample-only",
-		  "reference" },
-		{ opt.sample_only && counts, "sample-only", "count-only" },
-		{ opt.sample_only && flight, "sample-only",
-		  "flight-recorder" },
-		{ opt.sample_only && opt.sample_hz == 0, "sample-only",
-		  "sample-rate 0" },
+		{ opt.sample_only && not_sampled(), "sample-only",
+		  not_sampled() },
 		{ opt.start_on && paused, "start-on", opt.paused ? "paused" :
 		  "start-on-signal" },
 		/* The others need each other: */

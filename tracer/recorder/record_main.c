@@ -9,7 +9,7 @@
 #include "tracer/recorder/closing.h"
 #include "tracer/recorder/control/client.h"
 #include "tracer/recorder/notes.h"
-#include "tracer/recorder/reference/unrecorded.h"
+#include "tracer/recorder/unrecorded.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -403,7 +403,8 @@ static void print_reference(const struct recording *r)
 {
 	const struct reference *const f = &r->reference;
 	static const char *const of[] = {
-		[REFERENCE_RUN] = "a run before", [REFERENCE_ONLY] = "all of it",
+		[REFERENCE_RUN] = "a run before",
+		[REFERENCE_ONLY] = "all of it",
 		[REFERENCE_OFF] = "while recording was off"
 	};
 	char samples[MANY], threads[MANY];
@@ -438,6 +439,27 @@ static void print_end(const struct recording *r)
 				WTERMSIG(status), strsignal(WTERMSIG(status)));
 }
 
+static void print_left(const struct recording *r)
+{
+	const bool is_one = r->left_running == 1;
+
+	if (r->left_running > 0 && !r->attach.is_used)
+		message_summary("%u process%s keep%s running, but will not be "
+				"recorded any more", r->left_running,
+				is_one ? "" : "es", is_one ? "s" : "");
+}
+
+/* With --sample-only. */
+static void print_sampled(const struct recording *r)
+{
+	char path[PATH_MAX + 8];
+
+	print_end(r);
+	print_reference(r);
+	quote(path, sizeof(path), r->folder.path);
+	message_summary("next: weft report --reference %s TRACE", path);
+}
+
 void summary_print(const struct recording *r)
 {
 	const bool is_relayed = r->opt.relay.host[0] &&
@@ -445,19 +467,11 @@ void summary_print(const struct recording *r)
 	char folder[PATH_MAX + 40], path[PATH_MAX + 48];
 
 	if (r->opt.sample_only) {
-		print_end(r);
-		print_reference(r);
-		quote(path, sizeof(path), r->folder.path);
-		message_summary("next: weft report --reference %s TRACE", path);
+		print_sampled(r);
 		return;
 	}
 	diagnose(r);
-	if (r->left_running > 0 && !r->attach.is_used)
-		message_summary("%u process%s keep%s running, but will not be "
-				"recorded any more",
-				r->left_running,
-				r->left_running == 1 ? "" : "es",
-				r->left_running == 1 ? "s" : "");
+	print_left(r);
 	print_end(r);
 	print_counts(r);
 	if (r->sink.flight)

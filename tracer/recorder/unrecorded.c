@@ -1,6 +1,6 @@
 /* unrecorded.c - takes a reference whenever no hook is at work.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/reference/unrecorded.h"
+#include "tracer/recorder/unrecorded.h"
 #include "tracer/recorder/base/message.h"
 #include "tracer/recorder/recording.h"
 
