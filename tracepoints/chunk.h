@@ -259,14 +259,13 @@ enum item_type {
 	                   * CODE of address 0: in the kernel) */
 	ITEM_COUNTED = 14, /* calls that are counted and have no records: nodes
 	                   * of three words, see enum counted */
+	/* 15: in traces of earlier versions */
 	ITEM_REFERENCE = 16, /* in CHUNK_META: where the program was while no
 	                   * hook was at work: enum reference_kind; ns on the
 	                   * CPU that a sample stands for; samples that are
 	                   * missing; then pairs: place, as in ITEM_SAMPLES
 	                   * (CODE of address 1: in no file), and how many
 	                   * samples fell there */
-	ITEM_DEMOTED = 15, /* functions whose calls may be missing, to keep a
-	                   * budget: four words each, see enum demoted */
 };
 
 /* What ran while a reference was taken. */
@@ -280,34 +279,6 @@ enum reference_kind {
 
 /* The bias in an ITEM_MODULE of which the chunk does not say where it lies. */
 #define MODULE_NOWHERE (UINT64_C(1) << 63)
-
-/* A function of ITEM_DEMOTED: a NATIVE word of the dictionary's form, then
- *
- *  63                       36 35                             4 3    0
- * +---------------------------+--------------------------------+------+
- * | ns that a call took, mean | calls a second                 | kind |
- * +---------------------------+--------------------------------+------+
- *
- * and two ticks, from and to. Calls of a function that the dictionary has are
- * in the chunk; unless a coroutine's stack names it first: then those after
- * that are. */
-enum demoted {
-	DEMOTED_SKIPPED = 1,   /* between the ticks, calls have no records */
-	DEMOTED_WINDOW = 2,    /* the chunk was opened in a window, in which
-	                        * calls are recorded as a sample. Those after
-	                        * its end, the second tick, may have none */
-	DEMOTED_COUNTED = 3,   /* between the ticks, calls are counted */
-	DEMOTED_WORDS = 4,
-};
-
-static inline uint64_t demoted_put(enum demoted kind, double rate, double ns)
-{
-	const uint64_t most_rate = UINT32_MAX, most_ns = (1 << 28) - 1;
-
-	return (ns < (double)most_ns ? (uint64_t)ns : most_ns) << 36 |
-	       (rate < (double)most_rate ? (uint64_t)rate : most_rate) << 4 |
-	       kind;
-}
 
 /* A node of ITEM_COUNTED:
  *

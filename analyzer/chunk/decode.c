@@ -26,7 +26,6 @@ struct found {
 	const uint64_t *bodies;  /* where its segments end; NULL: none */
 	const uint64_t *samples; /* the ITEM_SAMPLES' head word, or NULL */
 	const uint64_t *counted; /* the ITEM_COUNTED's head word, or NULL */
-	const uint64_t *demoted; /* the ITEM_DEMOTED's head word, or NULL */
 };
 
 /* i must be below the number of bits in the set. */
@@ -255,21 +254,6 @@ static int check_samples(const struct chunk *c, const struct found *f)
 		err_add("a sample has no place");
 }
 
-/* Called when all modules of the chunk are known. */
-static int check_demoted(const struct found *f)
-{
-	const uint64_t n = !f->demoted ? 1 : item_words(*f->demoted);
-
-	if (n % DEMOTED_WORDS != 1)
-		return err_add("demoted functions are cut short");
-	for (uint64_t i = 1; i < n; i += DEMOTED_WORDS)
-		if (dict_kind(f->demoted[i]) != DICT_NATIVE ||
-		    !is_place(f->demoted[i], f))
-			return err_add("demoted function %" PRIu64 " is "
-				       "nowhere", i / DEMOTED_WORDS);
-	return 0;
-}
-
 /* Check node i of the counted calls. That a parent comes before what hangs on
  * it leaves no circles. */
 static int check_node(const struct chunk *c, const uint64_t *node, size_t i)
@@ -397,8 +381,6 @@ static int check_item(const struct chunk *c, const uint64_t *item,
 		return check_reference(item, n, f);
 	case ITEM_COUNTED:
 		return check_counted(c, item, n, f);
-	case ITEM_DEMOTED:
-		return keep(&f->demoted, item, "functions are demoted twice");
 	default:
 		return 0;
 	}
@@ -623,8 +605,7 @@ static int check_parts(struct chunk *c, const uint64_t *words, size_t n)
 		c->nodes = item_words(*f.counted) / COUNTED_WORDS;
 	}
 	if (check_dict(c, &f) < 0 || check_records(c) < 0 ||
-	    check_samples(c, &f) < 0 || check_demoted(&f) < 0 ||
-	    check_callees(c) < 0)
+	    check_samples(c, &f) < 0 || check_callees(c) < 0)
 		return -1;
 	assert(c->dict + c->header.funcs == words + n);
 	return 0;

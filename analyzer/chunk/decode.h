@@ -134,14 +134,6 @@ void decode_lua(const struct chunk_item *, struct chunk_lua *);
 void decode_name(const struct chunk_item *, struct chunk_string *);
 /* ITEM_HINT, what Lua code calls a function; returns its dictionary index. */
 uint32_t decode_hint(const struct chunk_item *, struct chunk_string *);
-/* ITEM_DEMOTED: its i-th function; false: there is none. kind: enum demoted;
- * the other fields as in tracepoints/chunk.h. */
-struct chunk_demoted {
-	uint64_t place, rate, ns, from, to;
-	uint32_t kind;
-};
-bool decode_demoted(const struct chunk_item *, size_t i,
-		    struct chunk_demoted *);
 /* ITEM_UNTOLD_RETURN; returns the dictionary index. */
 uint32_t decode_untold_return(const struct chunk_item *);
 /* ITEM_LABEL, ITEM_NOTE */

@@ -91,21 +91,6 @@ uint32_t decode_untold_return(const struct chunk_item *item)
 	return (uint32_t)item->word[1];
 }
 
-bool decode_demoted(const struct chunk_item *item, size_t i,
-		    struct chunk_demoted *d)
-{
-	const uint64_t *const word = item->word + 1 + i * DEMOTED_WORDS;
-
-	if (i >= (item->n - 1) / DEMOTED_WORDS)
-		return false;
-	*d = (struct chunk_demoted){
-		.place = word[0], .ns = word[1] >> 36,
-		.rate = word[1] >> 4 & UINT32_MAX, .kind = word[1] & 15,
-		.from = word[2], .to = word[3],
-	};
-	return true;
-}
-
 void decode_pair(const struct chunk_item *item, struct chunk_string *key,
 		 struct chunk_string *value)
 {

@@ -111,16 +111,6 @@ struct printer {
 	const struct metric *sort;
 };
 
-/* Whose calls a row counts: a caller's row has those of the function, that of
- * the rest of its callees those of several. */
-static func_id called(const void *row)
-{
-	const struct callers_row *const r = row;
-
-	return strncmp(r->relation, "callee", strlen("callee")) == 0 ||
-	       strcmp(r->relation, "resumed") == 0 ? r->f.func : r->of;
-}
-
 /* A function's calls of itself are among its callers' rows; the table need not
  * repeat them among its callees'. */
 static bool is_repeated(const struct callers_row *row)
@@ -260,7 +250,6 @@ static enum cmd_exit callers_print(struct reading *r)
 	enum cmd_exit status = header_need_calls(&r->load);
 
 	p.table.source.session = s;
-	p.table.func_of = called;
 	if (status == CMD_OK && count == 0 && r->function)
 		status = refuse(&r->load, c, r->function);
 	else

@@ -333,54 +333,21 @@ static void print_modules(const struct session *s)
 	}
 }
 
-/* ---- the budget --------------------------------------------------------- */
+/* ---- counted functions -------------------------------------------------- */
 
-/* How many calls have no records. */
-static void print_unrecorded(const struct demotion *d)
+static void print_counted(const struct session *s)
 {
-	char a[OUT_NUMBER], b[OUT_NUMBER];
+	size_t count = 0, i = 0;
 
-	if (d->counted > 0)
-		printf("; %s counted", out_number_many(a, d->counted_calls,
-						       "calls"));
-	if (d->skipped == 0)
-		putchar('\n');
-	else if (d->is_unknown)
-		puts("; nobody knows how many calls were not recorded");
-	else
-		printf("; ~%s not recorded, \302\261 %s\n",
-		       out_number_many(a, d->estimated, "calls"),
-		       out_number_count(b, d->error));
-}
-
-/* Functions that were not recorded at times, when first, why, and how many
- * calls that are. */
-static void print_demotions(const struct session *s)
-{
-	char a[OUT_NUMBER], b[OUT_NUMBER];
-	const ticks begin = session_first_tick(s);
-
-	if (s->demotions.count == 0)
-		return;
-	print_total("demoted", s->demotions.count);
-	for (size_t i = 0; i < s->demotions.count &&
-			   is_shown(i, s->demotions.count, "functions"); i++) {
-		const struct demotion *const d = &s->demotions.at[i];
-
-		out_print(stdout, "  %s: from %s on",
-			  func_get(s->funcs, d->func)->name,
-			  out_number_time(a, (double)session_ns(s, d->since <
-					  begin ? 0 : d->since - begin)));
-		if (d->counted > 0)
-			printf(", for %s counted", out_number_time(b,
-				(double)session_ns(s, d->counted)));
-		if (d->skipped > 0)
-			printf(", for %s skipped", out_number_time(b,
-				(double)session_ns(s, d->skipped)));
-		printf("; %s calls/s of %" PRIu64 " ns",
-		       out_number_count(a, d->rate), d->ns);
-		print_unrecorded(d);
-	}
+	for (func_id id = 1; id <= func_count(s->funcs); id++)
+		count += func_get(s->funcs, id)->counted != 0;
+	if (count > 0)
+		print_total("counted", count);
+	for (func_id id = 1; id <= func_count(s->funcs); id++)
+		if (func_get(s->funcs, id)->counted &&
+		    is_shown(i++, count, "functions"))
+			out_print(stdout, "  %s\n",
+				  func_get(s->funcs, id)->name);
 }
 
 /* ---- the command -------------------------------------------------------- */
@@ -410,7 +377,7 @@ static enum cmd_exit info_print(struct reading *r)
 	print_processes(s);
 	print_threads(s);
 	print_vms(s);
-	print_demotions(s);
+	print_counted(s);
 	print_modules(s);
 	return CMD_OK;
 }

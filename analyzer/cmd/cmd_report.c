@@ -305,7 +305,6 @@ static enum cmd_exit report_print(struct reading *r)
 static int report_prepare(struct reading *r)
 {
 	r->table.has_bounds = true;
-	r->table.func_of = table_first_func;
 	if (choose_columns(&r->table, METRIC_BY_TIME) != 0)
 		return -1;
 	r->want.vm = arg_by == GROUP_VM;

@@ -152,29 +152,6 @@ static uint64_t count_lost(const struct session *s)
 	return lost;
 }
 
-/* Who has windows is left out between them. */
-static bool is_left_out(const struct demotion *d)
-{
-	for (size_t i = 0; i < d->parts; i++)
-		if (d->part[i].looks > 0)
-			return true;
-	return d->skipped > 0;
-}
-
-/* Only at the end is there enough to estimate them from. */
-static void print_left_out(const struct session *s)
-{
-	char functions[OUT_NUMBER];
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->demotions.count; i++)
-		n += is_left_out(&s->demotions.at[i]);
-	if (n > 0)
-		table_note("note: the budget leaves out calls of %s; they are "
-			   "not counted here",
-			   out_number_many(functions, n, "functions"));
-}
-
 static void print_head(const struct top *t, const struct flat *flat,
 		       bool is_all)
 {
@@ -190,7 +167,6 @@ static void print_head(const struct top *t, const struct flat *flat,
 		   out_number_count(d, count_lost(s)),
 		   out_number_many(a, t->feed.missed, "chunks"),
 		   t->has_ended && !t->feed.is_end ? ", and the end" : "");
-	print_left_out(s);
 }
 
 /* The i-th metric that the key s sorts by. */

@@ -295,8 +295,7 @@ static int tree_prepare(struct reading *r)
  * exit status says that then. */
 static enum cmd_exit tree_print(struct reading *r)
 {
-	struct printer p = { .table = { .csv = r->table.csv,
-					.func_of = table_first_func } };
+	struct printer p = { .table = { .csv = r->table.csv } };
 
 	if (ranking_choose(&p.ranking, r->load.session, views(),
 			   table_args.sort) != 0 || choose(&p) != 0)

@@ -56,7 +56,6 @@ static void print_figures(FILE *to, const struct trim *t)
 static void print_table(const struct trim *t)
 {
 	struct table table = { .csv = table_args.csv, .has_bounds = true,
-			       .func_of = table_first_func,
 			       .source = { t->session, t, false } };
 
 	table_choose_fixed(&table, &trim_view, NULL);

@@ -192,25 +192,6 @@ static void print_counted(const struct chunk_item *item)
 	}
 }
 
-static void print_place(uint64_t word);
-
-/* What a budget has left out: a line for each function. */
-static void print_demoted(const struct chunk_item *item)
-{
-	static const char *const kinds[] = { "?", "skipped", "window",
-					     "counted" };
-	struct chunk_demoted d;
-
-	for (size_t i = 0; decode_demoted(item, i, &d); i++) {
-		fputs("\n    ", stdout);
-		print_place(d.place);
-		printf(" %s %" PRIu64 "-%" PRIu64 ", %" PRIu64
-		       " calls/s of %" PRIu64 " ns",
-		       kinds[d.kind <= DEMOTED_COUNTED ? d.kind : 0],
-		       d.from, d.to, d.rate, d.ns);
-	}
-}
-
 /* The process: its parent's serial and its program. */
 static void print_process(const struct chunk_item *item)
 {
@@ -280,7 +261,6 @@ static const struct {
 	{ ITEM_NOTE, "note", print_pair },
 	{ ITEM_UNTOLD_RETURN, "late", print_late },
 	{ ITEM_COUNTED, "counted", print_counted },
-	{ ITEM_DEMOTED, "demoted", print_demoted },
 	{ ITEM_REFERENCE, "reference", print_reference },
 };
 

@@ -80,19 +80,22 @@ func_id sampled_calls_func(struct session *, const struct code_place *,
 
 /* ---- calls that were not recorded --------------------------------------- */
 
-/* Estimate the calls that were not recorded, from the windows: in proportion to
- * the calls that were, since windows slow the program down, so that time would
- * mislead. Adds them to the tree's nodes as the windows' calls are there, marks
- * the functions, and fills in the session's demotions. Calls that were counted
- * for a budget have times if there are samples. Call it once. */
-void estimate_apply(struct session *);
+/* Mark the native functions that have calls without records: FUNC_COUNTED. */
+void counted_calls_find(struct session *);
+/* By function: is it marked, or does a node of the tree show that it calls such
+ * a one? Samples may lie below calls of which they have no node. The caller's;
+ * NULL: none is marked. */
+uint8_t *counted_calls_mark(struct session *);
+/* Calls of marked functions have times, if samples tell them: then their nodes
+ * have no calls without times. To be called after net_apply. */
+void counted_calls_time(struct session *);
 
 /* In a tree of net times, give each function that samples found in code that is
  * not recorded (libc's, excluded functions, the kernel) a node below the
  * innermost recorded call, without calls, with its samples' part of that call's
  * self. Its name ends in " [sampled]" and
  * lives in the arena. Code without a name stays its caller's. all: false: only
- * where calls of demoted functions may lie between the two, so that nobody
+ * where calls of counted functions may lie between the two, so that nobody
  * knows whose callee it is; there, code without a name has its module's. To be
  * called once, after net_apply; does nothing if times are not net. */
 void sampled_calls_add(struct session *, struct arena *, bool all);

@@ -28,7 +28,7 @@ struct sum {
 	double edges;    /* one standard error of where its calls end, */
 	double edge;     /* and of its net time, but for chance */
 	bool hides;      /* of its probes, some may be of calls that have no
-	                  * records, to keep a budget */
+	                  * records: it is counted, or calls such a one */
 };
 
 struct work {
@@ -44,6 +44,7 @@ struct work {
 	double unsure[CAUSES]; /* of price: how much of it may be misplaced */
 	double hidden[CAUSES]; /* of a call's cost: where nobody can tell it
 	                        * from the program by its address */
+	bool hides;            /* some functions do */
 };
 
 /* The node's self in parts, in ticks. */
@@ -106,9 +107,9 @@ static void add_node(struct work *w, node_id id, const double *part)
 static void mark_hiding(struct work *w)
 {
 	struct session *const s = w->session;
-	uint8_t *const marks = demotions_mark(&s->demotions, s->cct,
-					      func_count(s->funcs));
+	uint8_t *const marks = counted_calls_mark(s);
 
+	w->hides = marks != NULL;
 	for (size_t i = 0; marks && i < w->count; i++)
 		w->sum[i].hides = marks[i] != 0;
 	mem_free(marks);
@@ -232,8 +233,7 @@ static void price_hidden(struct work *w)
 	const double unit = 1 / (double)w->session->net.period;
 	struct call_cost c;
 
-	if (w->session->demotions.count == 0 ||
-	    !net_calibrated_cost(w->session, &c))
+	if (!w->hides || !net_calibrated_cost(w->session, &c))
 		return;
 	w->price[RECEIVED] = w->price[MADE] = c.native / 2 * unit;
 	w->price[COUNTED] = c.counted * unit;

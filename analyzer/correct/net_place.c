@@ -104,20 +104,21 @@ static uint64_t hash_last(const char *lines)
 	return text_hash(0, name);
 }
 
-/* For each place, the demoted function whose code was inlined there, innermost
- * of all; 0: none. NULL: none were demoted. */
+/* For each place, the counted function whose code was inlined there, innermost
+ * of all; 0: none. NULL: no function was counted. */
 static func_id *find_inlined(const struct session *s)
 {
 	struct map *const of = map_new();
-	func_id *const at = s->demotions.count == 0 ? NULL :
-			    mem_alloc((s->place_count + 1) * sizeof(*at));
+	func_id *at = NULL;
 
-	for (size_t i = 0; i < s->demotions.count; i++) {
-		const func_id id = s->demotions.at[i].func;
+	for (func_id id = 1; id <= func_count(s->funcs); id++) {
 		const struct func *const f = func_get(s->funcs, id);
 
-		if (f->kind == FUNC_NATIVE)
-			*map_put(of, f->module, text_hash(0, f->name)) = id;
+		if (!f->counted)
+			continue;
+		*map_put(of, f->module, text_hash(0, f->name)) = id;
+		if (!at)
+			at = mem_alloc((s->place_count + 1) * sizeof(*at));
 	}
 	for (size_t i = 0; at && i < s->place_count; i++)
 		if (s->places[i].kind == PLACE_OWN && s->places[i].inlined)
@@ -127,7 +128,7 @@ static func_id *find_inlined(const struct session *s)
 	return at;
 }
 
-/* A call that was not recorded, of a demoted function, by what the sample's
+/* A call that has no record, of a counted function, by what the sample's
  * node is: the period was that one's time. */
 static node_id unrecorded(struct session *s, const struct cct_sample *sample,
 			  func_id func)
@@ -148,10 +149,9 @@ static node_id unrecorded(struct session *s, const struct cct_sample *sample,
 	return id;
 }
 
-/* The node that the sample's period is own time of. 0: of none. marks: of
- * demotions_mark. */
+/* The node that the sample's period is own time of. 0: of none. */
 static node_id place(struct session *s, const struct cct_sample *sample,
-		     const uint8_t *marks, const func_id *inlined)
+		     const func_id *inlined)
 {
 	const struct code_place *const p = &s->places[sample->place];
 	const func_id inner = inlined ? inlined[sample->place] : 0;
@@ -163,25 +163,24 @@ static node_id place(struct session *s, const struct cct_sample *sample,
 		return sample->near &&
 		       cct_get(s->cct, sample->near)->func == inner ?
 		       sample->near : unrecorded(s, sample, inner);
-	own = owner(s, sample, sample->hides && marks &&
-		    (marks[p->func] & DEMOTED) != 0);
-	if (!own && marks && (marks[p->func] & DEMOTED) != 0)
+	own = owner(s, sample, sample->hides &&
+		    func_get(s->funcs, p->func)->counted);
+	if (!own && func_get(s->funcs, p->func)->counted)
 		own = unrecorded(s, sample, p->func);
 	return own;
 }
 
 void net_place(struct session *s)
 {
-	uint8_t *marks;
 	func_id *inlined;
 	struct net *const net = &s->net;
 	struct cct *const t = s->cct;
 	uint32_t least = UINT32_MAX;
 
+	counted_calls_find(s);
 	if (!cct_has_samples(t))
 		return;
 	find_functions(s);
-	marks = demotions_mark(&s->demotions, t, func_count(s->funcs));
 	inlined = find_inlined(s);
 	for (size_t i = 0; i < cct_sample_count(t); i++)
 		if (cct_sample_get(t, i)->period < least)
@@ -191,7 +190,7 @@ void net_place(struct session *s)
 		const enum place_kind kind = s->places[sample->place].kind;
 		const uint32_t n = (uint32_t)
 			(((uint64_t)sample->period + least / 2) / least);
-		const node_id own = place(s, sample, marks, inlined);
+		const node_id own = place(s, sample, inlined);
 		struct cct_sampled *of;
 
 		if (own)
@@ -203,7 +202,7 @@ void net_place(struct session *s)
 		*(kind == PLACE_PROBE ? &net->probe : own ? &net->own :
 		  &net->other) += n;
 	}
-	mem_free_all(marks, inlined);
+	mem_free(inlined);
 	cct_link_samples(t);
 	net->period = cct_sample_count(t) ? least : 0;
 }

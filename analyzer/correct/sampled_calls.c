@@ -128,7 +128,7 @@ void sampled_calls_add(struct session *s, struct arena *names, bool all)
 		return;
 	before = look_at_nodes(s, (double)s->net.period *
 			       (double)s->tick_hz / 1e9);
-	marks = demotions_mark(&s->demotions, t, func_count(s->funcs));
+	marks = counted_calls_mark(s);
 	for (size_t i = 0; i < cct_sample_count(t); i++) {
 		struct cct_sample *const at = cct_sample_get(t, i);
 		const uint32_t n = (uint32_t)((at->period + s->net.period / 2) /

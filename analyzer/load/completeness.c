@@ -553,29 +553,17 @@ static void tell_left_out(struct teller *t, const struct session *s)
 
 enum { NAMES_SHOWN = 3 };
 
-/* Was it only counted at times? */
-static bool is_counted(const struct session *s, func_id id)
-{
-	const struct demotion *const d = demotion_find(&s->demotions, id);
-
-	return d && d->counted > 0;
-}
-
-/* Names of those whose calls are estimates, or else of those that were only
- * counted at times. Returns how many these are. A profile knows the former
- * alone. */
-static size_t list_demoted(const struct session *s, bool estimated, char *to,
-			   size_t size)
+/* Names of those that were only counted, at times or always. Returns how many
+ * these are. */
+static size_t list_counted(const struct session *s, char *to, size_t size)
 {
 	size_t n = 0;
 
 	to[0] = '\0';
 	for (func_id id = 1; id <= func_count(s->funcs); id++) {
 		const struct func *const f = func_get(s->funcs, id);
-		const bool is = estimated ? f->estimated != 0 :
-				!f->estimated && is_counted(s, id);
 
-		if (is && n++ < NAMES_SHOWN)
+		if (f->counted && n++ < NAMES_SHOWN)
 			text_addf(to, size, "%s%.60s", n > 1 ? ", " : "",
 				  f->name);
 	}
@@ -584,56 +572,48 @@ static size_t list_demoted(const struct session *s, bool estimated, char *to,
 	return n;
 }
 
-/* What a budget has left out. */
-static void tell_demoted(struct teller *t, const struct session *s,
-			 const char *budget)
-{
-	const char *const self = s->net.is_net & NET_SAMPLED ?
-		"their self comes from samples, and code below them that is "
-		"not recorded has rows of its own, NAME [sampled]" :
-		"the time of such calls is their callers'";
-	char names[300], text[OUT_NUMBER];
-	const size_t skipped = list_demoted(s, true, names, sizeof(names));
-	size_t counted;
-
-	if (skipped > 0)
-		say(t, "recorded with --budget %.16s, for which calls of %s at "
-		    "times were not (%s): there are estimates, marked ~, or "
-		    "lower bounds, marked >; %s (weft info has the errors)",
-		    budget, out_number_many(text, skipped, "functions"), names,
-		    self);
-	counted = list_demoted(s, false, names, sizeof(names));
-	if (counted > 0)
-		say(t, "recorded with --budget %.16s, for which calls of %s at "
-		    "times were only counted (%s): there are as many; %s",
-		    budget, out_number_many(text, counted, "functions"), names,
-		    self);
-	if (skipped + counted == 0)
-		say(t, "recorded with --budget %.16s: all calls are there",
-		    budget);
-}
-
-/* What a budget has left out, and whether it was kept. */
+/* What a budget has counted, and whether it was kept. Earlier versions had a
+ * note of another name, and left calls out. */
 static void tell_budget(struct teller *t, const struct session *s)
 {
-	const char *const budget = session_note(s, "budget");
+	const char *const budget = session_note(s, "budget.limit");
 	const char *const share = session_note(s, "budget.share");
 
+	if (session_note(s, "budget"))
+		say(t, "recorded with --budget by an earlier version of weft, "
+		    "which left calls out: their number and their times are "
+		    "not in the figures");
 	if (!budget)
 		return;
-	tell_demoted(t, s, budget);
+	say(t, "recorded with --budget %.16s: all calls are there", budget);
 	if (share && strtod(share, NULL) > strtod(budget, NULL) * 1.2)
-		say(t, session_note(s, "samples.why-not") ?
-		    "the budget may not have been kept: by the cost of a call, "
-		    "probes took %.16s at last; without samples that is not "
-		    "certain" :
-		    "the budget was not kept: probes took %.16s at last, of "
-		    "calls that were skipped, or cannot be", share);
-	say_count(t, session_noted(s, "budget.untold"), "chunks", " had no "
-		  "room to say which calls are missing for the budget");
+		say(t, "the budget was not kept%s: %.16s went into what is "
+		    "recorded and into counting the rest, at last; --skip "
+		    "(weft trim lists functions) and --no-lua cost less",
+		    session_note(s, "samples.why-not") ?
+		    ", as far as that is known without samples" : "", share);
 	say_count(t, session_noted(s, "budget.no-room"), "times", " a function "
 		  "or a verdict had no room in the budget's tables: such "
 		  "functions are always recorded");
+}
+
+/* Calls without records. */
+static void tell_counted(struct teller *t, const struct session *s)
+{
+	char names[300], text[OUT_NUMBER];
+	const size_t n = list_counted(s, names, sizeof(names));
+
+	if (!session_has_times(s))
+		say(t, "calls were only counted, as --count-only asks: there "
+		    "are no times");
+	else
+		say_count(t, s->counted, "calls", " only counted: the time is "
+			  "their callers'");
+	if (n > 0 && s->net.is_net & NET_SAMPLED)
+		say(t, "calls of %s were at times only counted (%s): their "
+		    "self comes from samples, and code below them that is not "
+		    "recorded has rows of its own, NAME [sampled]",
+		    out_number_many(text, n, "functions"), names);
 }
 
 size_t completeness_notes(const struct load *load, completeness_fn fn,
@@ -649,12 +629,7 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 	tell_left_out(&t, s);
 	tell_budget(&t, s);
 	tell_recordings(&t, s);
-	if (!session_has_times(s))
-		say(&t, "calls were only counted, as --count-only asks: there "
-		    "are no times");
-	else
-		say_count(&t, s->counted, "calls", " only counted: the time is "
-			  "their callers'");
+	tell_counted(&t, s);
 	say_count(&t, SUM(s, open), "calls",
 		  " still open at the end: counted until then");
 	say_count(&t, count_inferred(s), "switches",

@@ -101,8 +101,8 @@ static bool describe_counted(const struct session *s, char *to, size_t size)
 	append(to, size, "count", count);
 	if (any)
 		text_addf(to, size, ": of what matches, calls were only "
-			  "counted, their time is their callers' (functions "
-			  "known by name: %s)", known ? known : "?");
+			  "counted (functions known by name: %s)",
+			  known ? known : "?");
 	mem_free(count);
 	return any;
 }

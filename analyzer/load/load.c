@@ -468,8 +468,7 @@ static enum cmd_exit set_want(struct load *load)
 /* Are there calls without records? */
 static bool has_counted(const struct session *s)
 {
-	return s->counted > 0 || s->demotions.count > 0 ||
-	       cct_counted_sum(s->cct).brief > 0;
+	return s->counted > 0 || cct_counted_sum(s->cct).brief > 0;
 }
 
 /* Up to three passes: clock, marks, and the one that fills the session. */
@@ -483,9 +482,8 @@ static enum cmd_exit open_trace(struct load *load)
 		return CMD_UNREADABLE;
 	if (load->want.to > 0 && has_counted(load->session)) {
 		err_add("it is not known when calls were made that were only "
-			"counted, or left out for a budget, so no part can "
-			"be chosen by time; leave out --from, --to and filters "
-			"by marks");
+			"counted, so no part can be chosen by time; leave out "
+			"--from, --to and filters by marks");
 		return CMD_USAGE;
 	}
 	if (read_reference(load) != CMD_OK)
@@ -495,7 +493,7 @@ static enum cmd_exit open_trace(struct load *load)
 		net_apply(load->session);
 		reference_apply(load->session, load->names);
 	}
-	estimate_apply(load->session);
+	counted_calls_time(load->session);
 	load->is_raw = wants_net && !arg_raw && session_is_raw(load->session);
 	if (arg_sampled && !(load->session->net.is_net &
 			     (NET_SAMPLED | NET_REFERENCE))) {

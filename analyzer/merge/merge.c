@@ -140,7 +140,7 @@ static void add_func(struct merge *m, struct merge_ids *ids, func_id other)
 	ids->func[other] = id;
 	keep_first(m->sum, &to->hint, f->hint);
 	to->untold_return |= f->untold_return;
-	to->estimated |= f->estimated;
+	to->counted |= f->counted;
 	if (!is_better_name(f, to))
 		return;
 	to->name = merge_copy(m->sum, f->name);

@@ -397,11 +397,6 @@ void cct_add_brief(struct cct *t, node_id id, uint64_t calls)
 	counted_at(t, id)->brief += calls;
 }
 
-void cct_count_windowed(struct cct *t, node_id id)
-{
-	counted_at(t, id)->windowed++;
-}
-
 struct cct_counted cct_counted_of(const struct cct *t, node_id id)
 {
 	return t->counted ? t->counted[id] : (struct cct_counted){ 0 };
@@ -468,7 +463,6 @@ void cct_add(struct cct *t, node_id to, const struct cct *from, node_id id)
 	if (from->counted) {
 		counted_at(t, to)->untimed += from->counted[id].untimed;
 		counted_at(t, to)->brief += from->counted[id].brief;
-		counted_at(t, to)->windowed += from->counted[id].windowed;
 	}
 	if (n->flags & CCT_TIMED) {
 		cct_time_node(&t->nodes[to], n->min);

@@ -54,13 +54,11 @@ struct cct_cpu {
 	uint64_t ready;   /* part of off: it had no core, as far as is known */
 };
 
-/* Of a node's calls, those that have no records; but for the last line. */
+/* Of a node's calls, those that have no records. */
 struct cct_counted {
 	uint64_t untimed; /* their time is their caller's */
 	uint64_t brief;   /* their time is in self, that of each is not known:
 	                   * all were shorter than those that have records */
-	uint64_t windowed; /* these have records, and stand for others, which
-	                   * a budget left out */
 };
 
 /* What samples of the program tell of a node's self time. */
@@ -79,8 +77,8 @@ struct cct_sampled {
 
 /* A sample. place: a number in the session, from 0 on. near: until places are
  * known, the node that it belongs to if the place is code of that node's
- * function; 0: none. hides: 1: calls of demoted functions that were open then
- * may have no node. */
+ * function; 0: none. hides: 1: calls that were open then may have no node, as
+ * they were only counted. */
 struct cct_sample {
 	node_id node, near;
 	uint32_t place;
@@ -182,7 +180,6 @@ void cct_add_untimed(struct cct *, node_id, uint64_t calls);
 /* The time of the node's calls is known after all. */
 void cct_time_untimed(struct cct *, node_id);
 void cct_add_brief(struct cct *, node_id, uint64_t calls);
-void cct_count_windowed(struct cct *, node_id);
 /* Zeros where there are none. */
 struct cct_counted cct_counted_of(const struct cct *, node_id);
 /* The same of the whole tree. */

@@ -19,9 +19,8 @@ enum func_kind {
 	                * such as "[open before start]" */
 };
 
-/* Flags: the number of calls is partly an estimate; there were more, and nobody
- * knows how many. */
-enum { FUNC_ESTIMATED = 1, FUNC_AT_LEAST = 2 };
+/* 1 and 2 are in profiles of earlier versions. */
+enum { FUNC_COUNTED = 4 };
 
 /* An ELF module. Identity: build-id, or path where there is none. */
 struct elf_module {
@@ -51,8 +50,8 @@ struct func {
 	uint32_t hints;          /* how often the hint came */
 	int untold_return;       /* 1: LuaJIT does not tell of its returns; its
 	                          * times are upper bounds */
-	int estimated;           /* how its calls were left out for a budget:
-	                          * FUNC_ESTIMATED, FUNC_AT_LEAST, or 0 */
+	int counted;             /* FUNC_COUNTED: it is native, and there are
+	                          * calls of it without records; or 0 */
 	/* Filled in by analyzer/sym; until then "" and 0. For FUNC_SPECIAL and
 	 * FUNC_MARK name is there from the start. */
 	const char *name;        /* demangled; Lua: its name or "function" */

@@ -37,7 +37,6 @@ void session_free(struct session *s)
 	mem_free_all(s->processes, s->threads, s->coroutines, s->vms, s->notes,
 		     s->labels, s->parts, s->statistics, s->edges, s->namings,
 		     s->places, s->reference.at);
-	demotions_free(&s->demotions);
 	mem_free(s);
 }
 

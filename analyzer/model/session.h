@@ -8,7 +8,6 @@
 #pragma once
 
 #include "analyzer/model/cct.h"
-#include "analyzer/model/demotion.h"
 #include "analyzer/model/func.h"
 #include "analyzer/model/statistics.h"
 #include "tracepoints/chunk.h"
@@ -235,7 +234,6 @@ struct session {
 	struct code_place *places; size_t place_count; /* of samples */
 	struct net net;
 	struct reference reference;
-	struct demotions demotions; /* to keep a budget */
 	uint64_t tick_hz;          /* with the least known error; never 0 */
 	/* The clock: tick t was at base_mono + (t - base_tick) / tick_hz. */
 	uint64_t base_tick, base_mono, base_real;

@@ -113,7 +113,7 @@ static int add_func(struct profile_session *p, const void *row)
 	if (from->untold_return)
 		func_set_untold_return(p->s->funcs, id);
 	to = func_get(p->s->funcs, id);
-	to->estimated = from->estimated & (FUNC_ESTIMATED | FUNC_AT_LEAST);
+	to->counted = from->counted & FUNC_COUNTED;
 	to->name = copy(p, from->name[0] == '\0' ? "[unnamed]" : from->name);
 	to->file = copy(p, from->file);
 	to->file_line = from->file_line;

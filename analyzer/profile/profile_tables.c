@@ -50,7 +50,7 @@ static const struct profile_field func[] = {
 	NUMBER(func, source_length), NUMBER(func, line),
 	NUMBER(func, last_line), TEXT(func, hint), TEXT(func, name),
 	TEXT(func, file), NUMBER(func, file_line), NUMBER(func, untold_return),
-	NUMBER(func, ordinal), NUMBER(func, estimated),
+	NUMBER(func, ordinal), NUMBER(func, counted),
 };
 
 static const struct profile_field process[] = {

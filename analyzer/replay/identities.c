@@ -135,8 +135,7 @@ static void set_process(struct replay *r, uint32_t process,
 }
 
 /* Numbers of modules hold in one chunk only. */
-static void add_module(struct replay *r, uint32_t process,
-		       const struct chunk_item *item)
+static void add_module(struct replay *r, const struct chunk_item *item)
 {
 	struct chunk_module m;
 	char path[CHUNK_STRING_MAX + 1];
@@ -145,9 +144,6 @@ static void add_module(struct replay *r, uint32_t process,
 	decode_text(&m.path, path);
 	r->module[m.number] = func_module(r->session->funcs, path, m.build_id,
 					  m.build_id_size, m.size);
-	if (m.bias != MODULE_NOWHERE)
-		demotions_note_module(&r->session->demotions, process,
-				      r->module[m.number]);
 }
 
 /* The function that an ITEM_LUA describes; *name: what it is called there. */
@@ -410,7 +406,7 @@ void replay_identities_notes(struct replay *r, const struct chunk *chunk)
 		else if (item.type == ITEM_LUA)
 			define(r, &item);
 		else if (item.type == ITEM_MODULE)
-			add_module(r, 0, &item);
+			add_module(r, &item);
 		else if (item.type == ITEM_REFERENCE)
 			add_reference(r, &item);
 }
@@ -427,7 +423,7 @@ void replay_identities_items(struct replay *r, uint32_t thread,
 
 	while (decode_next_item(chunk, &item))
 		if (item.type == ITEM_MODULE)
-			add_module(r, process, &item);
+			add_module(r, &item);
 		else if (item.type == ITEM_PROCESS)
 			set_process(r, process, &item);
 		else if (item.type == ITEM_VM)
@@ -437,15 +433,10 @@ void replay_identities_items(struct replay *r, uint32_t thread,
 				  &item);
 	find_all(r, chunk);
 	item = (struct chunk_item){ 0 };
-	r->has_windows = false;
-	r->hidden_from = UINT64_MAX;
-	r->hidden_to = 0;
 	while (decode_next_item(chunk, &item))
 		if (item.type == ITEM_UNTOLD_RETURN)
 			func_set_untold_return(r->session->funcs,
 				r->func[decode_untold_return(&item)]);
-		else if (item.type == ITEM_DEMOTED)
-			replay_demoted(r, thread, chunk, &item);
 }
 
 /* Handlers' chunks have the switches of the chunk that they interrupted. */

@@ -87,7 +87,7 @@ void replay_free(struct replay *r)
 	map_free(r->parked_of);
 	map_free(r->place_of);
 	mem_free_all(r->streams, r->co_kept, r->kept, r->kept_frames, r->parked,
-		     r->demoted, r);
+		     r);
 }
 
 /* The stream of a thread's level; added when its first chunk comes. */

@@ -217,11 +217,7 @@ struct replay {
 	elf_id module[DICT_MAX_MODULES];
 	func_id func[CHUNK_MAX_FUNCS + 1];
 	struct chunk_string hint[CHUNK_MAX_FUNCS + 1]; /* what it is called */
-	/* By function: what the chunk says of those that were demoted. */
-	uint8_t *demoted; size_t demoted_room;
-	bool has_windows;        /* some of its calls stand for others */
 	struct replay_call ended[64]; /* for replay_sink.calls */
-	ticks hidden_from, hidden_to; /* calls of some may have no records */
 };
 
 static inline void replay_unnested(struct replay *r, const struct stream *st)
@@ -321,15 +317,6 @@ uint32_t replay_time_body_of(const struct replay *, const struct stream *,
 			     uint64_t serial, uint32_t co);
 /* The same of the topmost coroutine. */
 uint32_t replay_time_body(const struct replay *, const struct stream *);
-
-/* ---- demoted.c ---- */
-
-/* Take the chunk's ITEM_DEMOTED; its modules and functions are known. */
-void replay_demoted(struct replay *, uint32_t thread, const struct chunk *,
-		    const struct chunk_item *);
-/* A call begins in a chunk with windows. */
-void replay_demoted_call(const struct replay *, const struct stream *,
-			 func_id, node_id);
 
 /* ---- identities.c ---- */
 

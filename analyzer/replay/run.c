@@ -175,7 +175,7 @@ pass_edge(struct replay *r, struct stream *st, struct cursor *c, ticks gap)
 }
 
 /* What is done with calls: a constant, so that no code pays for the rest. SUMS:
- * they are added to the tree; FULL: with histograms and demoted calls. Without
+ * they are added to the tree; FULL: with histograms. Without
  * SUMS a call has the node of the one that it is in. A sink is told of ENDS, if
  * that is all that it wants of calls, or of EVENTS. */
 enum { SUMS = 1, FULL = 2, ENDS = 4, EVENTS = 8 };
@@ -268,8 +268,6 @@ HOT void enter(struct replay *r, struct stream *st, struct cursor *c,
 		c->here->calls++;
 	}
 	c->calls++;
-	if (what & FULL && r->has_windows)
-		replay_demoted_call(r, st, func, id);
 	if (what & EVENTS && r->sink->enter && c->now >= st->quiet) {
 		store(r, st, c);
 		replay_emit_enter(r, st, func, st->depth - 2, REPLAY_SEEN);
@@ -333,8 +331,6 @@ HOT void count_leaf(struct replay *r, struct stream *st, struct cursor *c,
 	n->calls++;
 	n->self += took;
 	count_end(st->tree, n, took, what);
-	if (what & FULL && r->has_windows)
-		replay_demoted_call(r, st, func, id);
 }
 
 /* A whole call in one record. */
@@ -424,7 +420,7 @@ static unsigned what_of(const struct replay *r, const struct stream *st)
 	const struct replay_sink *const s = r->sink;
 
 	return (r->want.only_events ? 0 :
-		s || st->tree->hist || r->has_windows ? SUMS | FULL : SUMS) |
+		s || st->tree->hist ? SUMS | FULL : SUMS) |
 	       (!s ? 0 : s->calls ? ENDS :
 		s->enter || s->leave || s->pass ? EVENTS : 0);
 }

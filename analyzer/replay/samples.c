@@ -32,8 +32,7 @@ void replay_samples_begin(struct replay *r, struct stream *st,
 
 		*vec_add(&sm->pick, &sm->room, &sm->count) = (struct pick){
 			.at = at, .left = STATES_AFTER,
-			.sample.hides = at >= r->hidden_from &&
-					at < r->hidden_to,
+			.sample.hides = chunk->nodes > 0,
 			.sample.period = s.period < UINT32_MAX ?
 					 (uint32_t)s.period : UINT32_MAX,
 			.sample.place = session_place(r->session,

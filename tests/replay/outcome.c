@@ -13,10 +13,9 @@
 
 struct lines { char **line; size_t count, room; };
 
-enum { KINDS = 7 };
+enum { KINDS = 6 };
 static const char *const kind_name[KINDS] = { "stack", "thread", "coroutine",
-					      "event", "sampled", "span",
-					      "demotion" };
+					      "event", "sampled", "span" };
 
 struct outcome {
 	struct session *session;
@@ -285,38 +284,6 @@ static void sampled_lines(struct outcome *o)
 	}
 }
 
-/* demotion NAME skipped TICKS counted TICKS: a function; and for each thread of
- * it: demotion NAME T1 skipped TICKS before CALLS [CALLS/OTHERS+UNTIL]... */
-static void demotion_lines(struct outcome *o)
-{
-	struct session *const s = o->session;
-
-	for (size_t i = 0; i < s->demotions.count; i++) {
-		const struct demotion *const d = &s->demotions.at[i];
-
-		add(&o->got[6], "demotion %s skipped %" PRIu64 " counted %"
-		    PRIu64, name_of(s, d->func), d->skipped, d->counted);
-		for (size_t k = 0; k < d->parts; k++) {
-			const struct demotion_part *const p = &d->part[k];
-			char looks[512] = "";
-			size_t n = 0;
-
-			for (size_t l = 0; l < p->looks && n < 400; l++)
-				n += (size_t)sprintf(looks + n,
-						     " %g/%g:%g+%g:%g",
-						     p->look[l].calls,
-						     p->look[l].in.time,
-						     p->look[l].in.hooks,
-						     p->look[l].until.time,
-						     p->look[l].until.hooks);
-			add(&o->got[6], "demotion %s T%u skipped %" PRIu64
-			    " before %g:%g%s", name_of(s, d->func),
-			    s->threads[p->thread].serial, p->skipped,
-			    p->before.time, p->before.hooks, looks);
-		}
-	}
-}
-
 static void thread_lines(struct outcome *o)
 {
 	const struct session *const s = o->session;
@@ -456,7 +423,6 @@ int outcome_compare(struct outcome *o, const char *name)
 	thread_lines(o);
 	coroutine_lines(o);
 	sampled_lines(o);
-	demotion_lines(o);
 	for (int k = 0; k < KINDS; k++)
 		bad |= compare_kind(o, k, name);
 	for (size_t f = 0; f < o->balance_room; f++)

@@ -12,7 +12,6 @@
 
 static struct chunk_build chunk;
 static int chunk_is_open;
-static size_t demoted_at; /* its ITEM_DEMOTED, or 0 */
 static struct session *session;
 static struct replay *replay;
 /* A second replay, which collects spans. */
@@ -112,7 +111,6 @@ static void begin_chunk(void)
 	for (char *w = next_word(); w; w = next_word())
 		chunk_option(w);
 	chunk_is_open = 1;
-	demoted_at = 0;
 }
 
 static void end_chunk(void)
@@ -299,24 +297,16 @@ static void samples(void)
 	cb_item_end(&chunk, at, ITEM_SAMPLES);
 }
 
-/* demoted skipped|window|counted OFFSET FROM TO: the item so far is the last
- * one, or it is begun. */
-static void demoted(void)
+/* counted NAME CALLS: by the thread's own start. */
+static void counted(void)
 {
-	static const char *const kinds[] = { "skipped", "window", "counted",
-					     NULL };
-	const uint64_t kind = choice(want_word("kind"), kinds, DEMOTED_SKIPPED);
-	const uint64_t place = cb_place(&chunk, want_number("offset"));
-	const uint64_t from = want_number("from");
-	size_t at = demoted_at;
+	const uint32_t f = cb_func(&chunk, want_word("name"));
+	const size_t at = cb_item(&chunk);
 
-	if (at == 0)
-		at = demoted_at = cb_item(&chunk);
-	cb_item_word(&chunk, place);
-	cb_item_word(&chunk, demoted_put((enum demoted)kind, 1000, 20));
-	cb_item_word(&chunk, from);
-	cb_item_word(&chunk, want_number("to"));
-	cb_item_end(&chunk, at, ITEM_DEMOTED);
+	cb_item_word(&chunk, rec_put((enum rec_kind)COUNTED_CALL, f, 0));
+	cb_item_word(&chunk, want_number("calls"));
+	cb_item_word(&chunk, 0);
+	cb_item_end(&chunk, at, ITEM_COUNTED);
 }
 
 static int is_event_line(const char *word)
@@ -333,8 +323,8 @@ static int is_event_line(const char *word)
 		open_segment();
 	else if (!strcmp(word, "samples"))
 		samples();
-	else if (!strcmp(word, "demoted"))
-		demoted();
+	else if (!strcmp(word, "counted"))
+		counted();
 	else if (*word == '+')
 		record(number(word + 1), want_word("record"));
 	else

@@ -13,7 +13,7 @@ enum { MOST = 64 };
 static struct budget_function f[MOST];
 static double rate[MOST];
 static uint32_t n;
-static const double cost[3] = { 30e-9, 18e-9, 3e-9 };
+static const double cost[2] = { 30e-9, 14e-9 };
 static unsigned samples, in; /* since a verdict changed last */
 
 static void begin(void)
@@ -39,7 +39,7 @@ static double share_now(void)
 }
 
 /* As the samples would show it, of which there are 350 a second. */
-static struct budget_sight see(double limit, double now, bool counts)
+static struct budget_sight see(double limit, double now)
 {
 	const double share = share_now();
 	unsigned root = 1;
@@ -58,17 +58,16 @@ static struct budget_sight see(double limit, double now, bool counts)
 	return (struct budget_sight){
 		.limit = limit, .share = (double)in / samples,
 		.error = (double)root / samples, .now = now,
-		.counts = counts,
 	};
 }
 
 /* Returns how many verdicts changed. */
-static uint32_t run(double limit, double from, double to, bool counts)
+static uint32_t run(double limit, double from, double to)
 {
 	uint32_t changed = 0;
 
 	for (double now = from; now < to; now++) {
-		const struct budget_sight s = see(limit, now, counts);
+		const struct budget_sight s = see(limit, now);
 
 		const uint32_t now_changed = budget_decide(&s, f, n);
 
@@ -79,21 +78,21 @@ static uint32_t run(double limit, double from, double to, bool counts)
 	return changed;
 }
 
-void test_budget_demotes_hot_tiny_functions_and_then_rests(void)
+void test_budget_counts_hot_tiny_functions_and_then_rests(void)
 {
 	uint32_t tiny, hot, medium, far;
 
 	begin();
-	tiny = add(10e6, 12);
-	hot = add(3e6, 40);
-	medium = add(200e3, 900);
+	tiny = add(2e6, 12);
+	hot = add(300e3, 40);
+	medium = add(20e3, 900);
 	far = add(50e3, 15000);
 	for (int i = 0; i < 20; i++)
 		add(1000, 500);
-	run(0.05, 0, 5, false);
+	run(0.05, 0, 5);
 	CHECK(share_now() < 0.06);
-	CHECK(f[tiny].verdict == VERDICT_SKIP);
-	CHECK(f[hot].verdict == VERDICT_SKIP);
+	CHECK(f[tiny].verdict == VERDICT_COUNT);
+	CHECK(f[hot].verdict == VERDICT_COUNT);
 	CHECK(f[far].verdict == VERDICT_RECORD);
 	for (uint32_t i = far + 1; i < n; i++)
 		CHECK(f[i].verdict == VERDICT_RECORD);
@@ -107,21 +106,21 @@ void test_budget_that_is_kept_changes_nothing(void)
 	add(100e3, 12);
 	add(500e3, 300);
 	CHECK(share_now() < 0.04);
-	CHECK_EQ(run(0.05, 0, 600, false), 0);
+	CHECK_EQ(run(0.05, 0, 600), 0);
 }
 
 void test_budget_promotes_what_has_grown_rare(void)
 {
 	begin();
-	const uint32_t once = add(20e6, 12), still = add(5e6, 12);
+	const uint32_t once = add(2e6, 12), still = add(1.5e6, 12);
 
-	run(0.05, 0, 10, false);
-	CHECK(f[once].verdict == VERDICT_SKIP);
-	CHECK(f[still].verdict == VERDICT_SKIP);
+	run(0.05, 0, 10);
+	CHECK(f[once].verdict == VERDICT_COUNT);
+	CHECK(f[still].verdict == VERDICT_COUNT);
 	rate[once] = 200;
-	run(0.05, 10, 200, false);
+	run(0.05, 10, 200);
 	CHECK(f[once].verdict == VERDICT_RECORD);
-	CHECK(f[still].verdict == VERDICT_SKIP);
+	CHECK(f[still].verdict == VERDICT_COUNT);
 }
 
 /* A budget between what a function costs recorded and not: it may be tried
@@ -132,9 +131,9 @@ void test_budget_does_not_swing(void)
 	for (int i = 0; i < 8; i++)
 		add(450e3 + i, 12 + i);
 	CHECK(share_now() > 0.05);
-	run(0.05, 0, 20, false);
+	run(0.05, 0, 20);
 	CHECK(share_now() < 0.06);
-	CHECK(run(0.05, 20, 2000, false) < 60);
+	CHECK(run(0.05, 20, 2000) < 60);
 	/* Functions that are hot every other minute. */
 	for (int i = 0; i < 8; i++)
 		f[i].demotions = 0;
@@ -143,59 +142,29 @@ void test_budget_does_not_swing(void)
 	for (int k = 0; k < 60; k++) {
 		for (int i = 0; i < 8; i++)
 			rate[i] = k % 2 ? 10e6 : 10;
-		changed += run(0.05, 2000 + 60 * k, 2060 + 60 * k, false);
+		changed += run(0.05, 2000 + 60 * k, 2060 + 60 * k);
 	}
 	CHECK(changed < 8 * 60);
 }
 
-/* Counted first: only what is still too much is skipped. */
-void test_budget_counts_before_it_skips(void)
+/* Where counting is too much, too, all that is short is counted, once. */
+void test_budget_that_cannot_be_kept_counts_what_it_can(void)
 {
 	begin();
-	const uint32_t tiny = add(2.2e6, 12);
+	const uint32_t tiny = add(20e6, 12), far = add(50e3, 15000);
 
+	CHECK_EQ(run(0.05, 0, 600), 1);
+	CHECK(f[tiny].verdict == VERDICT_COUNT);
+	CHECK(f[far].verdict == VERDICT_RECORD);
 	CHECK(share_now() > 0.05);
-	run(0.05, 0, 10, true);
-	CHECK(f[tiny].verdict == VERDICT_COUNT);
-	CHECK(share_now() < 0.05);
-	rate[tiny] = 6e6;
-	run(0.05, 10, 20, true);
-	CHECK(f[tiny].verdict == VERDICT_SKIP);
-	CHECK(share_now() < 0.06);
 }
 
-/* Functions are not all counted before the first one is skipped: one that tells
- * more keeps its times. Of two alike, both are counted. */
-void test_budget_skips_the_tiniest_before_it_counts_all(void)
-{
-	uint32_t tiny, twin, medium;
-
-	begin();
-	tiny = add(8e6, 12);
-	medium = add(200e3, 400);
-	run(0.05, 0, 10, true);
-	CHECK(f[tiny].verdict == VERDICT_SKIP);
-	CHECK(f[medium].verdict == VERDICT_RECORD);
-	CHECK(share_now() < 0.06);
-	begin();
-	tiny = add(5.2e6, 12);
-	twin = add(4.8e6, 15);
-	CHECK(share_now() > 0.2);
-	run(0.2, 0, 60, true);
-	CHECK(f[tiny].verdict == VERDICT_COUNT);
-	CHECK(f[twin].verdict == VERDICT_COUNT);
-	/* What has grown rare is recorded again. */
-	rate[tiny] = 200;
-	run(0.2, 60, 300, true);
-	CHECK(f[tiny].verdict == VERDICT_RECORD);
-}
-
-/* Even where nothing helps, nothing is demoted in vain. */
-void test_budget_demotes_nothing_that_does_not_help(void)
+/* Even where nothing helps, nothing is counted in vain. */
+void test_budget_counts_nothing_that_does_not_help(void)
 {
 	begin();
 	const uint32_t rare = add(100, 12);
-	struct budget_sight s = see(0.05, 0, false);
+	struct budget_sight s = see(0.05, 0);
 
 	s.share = 0.4;
 	s.error = 0.02;

@@ -52,8 +52,7 @@ static void fill(void)
 static int copy(uint32_t flags)
 {
 	const struct chunk_source source = { buffer, POOL_SMALL_WORDS, 77,
-					     flags, &rate, NULL, NULL, 0,
-					     NULL };
+					     flags, &rate, NULL, NULL, 0 };
 
 	memset(out, 0xee, sizeof(out));
 	return chunk_copy(out, &source, &items);

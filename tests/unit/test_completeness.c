@@ -58,7 +58,8 @@ static const char *of_budget(const char *share, const char *why_not)
 {
 	struct session *const s = session_new(0);
 	struct load load = { .session = s };
-	struct note notes[] = { { "budget", "5%" }, { "budget.share", share },
+	struct note notes[] = { { "budget.limit", "5%" },
+		{ "budget.share", share },
 		{ "samples.why-not", why_not } };
 
 	s->notes = notes;
@@ -73,12 +74,27 @@ static const char *of_budget(const char *share, const char *why_not)
 void test_completeness_says_whether_a_budget_was_kept(void)
 {
 	CHECK(!strstr(of_budget("5.50%", NULL), "kept"));
-	CHECK(strstr(of_budget("6.94%", NULL), "was not kept: probes took "
-		     "6.94% at last, of calls that were skipped"));
+	CHECK(strstr(of_budget("6.94%", NULL), "was not kept: 6.94% went into "
+		     "what is recorded"));
 	CHECK(strstr(of_budget("6.94%", "--sample-rate 0"),
-		     "may not have been kept: by the cost of a call, probes "
-		     "took 6.94% at last"));
-	CHECK(!strstr(said, "skipped"));
+		     "was not kept, as far as that is known without samples: "
+		     "6.94%"));
+	CHECK(!strstr(said, "left calls out"));
+}
+
+void test_completeness_says_that_an_earlier_budget_left_calls_out(void)
+{
+	struct session *const s = session_new(0);
+	struct load load = { .session = s };
+	struct note note = { "budget", "5%" };
+
+	s->notes = &note;
+	s->note_count = 1;
+	said[0] = '\0';
+	completeness_notes(&load, take, NULL);
+	s->notes = NULL;
+	session_free(s);
+	CHECK(strstr(said, "by an earlier version of weft, which left calls"));
 }
 
 /* What is said of merged sessions' times. */

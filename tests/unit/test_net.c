@@ -393,7 +393,7 @@ void test_net_nodes_add_up(void)
 }
 
 /* Its code lies in its caller's; debug information tells whose it is. */
-void test_net_a_demoted_function_may_be_inlined(void)
+void test_net_a_counted_function_may_be_inlined(void)
 {
 	elf_id elf;
 	func_id inner;
@@ -406,7 +406,7 @@ void test_net_a_demoted_function_may_be_inlined(void)
 	inner = func_native(s->funcs, elf, 0x200);
 	func_get(s->funcs, cct_get(s->cct, id)->func)->name = "outer";
 	func_get(s->funcs, inner)->name = "inner";
-	demotion_of(&s->demotions, inner);
+	cct_add_untimed(s->cct, cct_child(s->cct, id, inner, 0), 7);
 	s->places[OTHER] = (struct code_place){ .module = elf, .begin = 0x100,
 						.name = "outer" };
 	s->places[COPY] = s->places[OTHER];
@@ -613,8 +613,8 @@ void test_net_shows_what_was_sampled_below_calls(void)
 	arena_free(names);
 }
 
-/* f calls what a budget has left out: nobody knows who called memcpy there. It
- * also has 400 probes of such calls, which its few recorded ones did not cost.
+/* f calls what is only counted: nobody knows who called memcpy there. It also
+ * has 400 probes of such calls, which its few recorded ones did not cost.
  */
 static node_id below_f(struct arena *names)
 {
@@ -630,12 +630,11 @@ static node_id below_f(struct arena *names)
 	s->places[OTHER] = (struct code_place){ .module = elf, .begin = 0x100,
 						.name = "f" };
 	func_get(s->funcs, left)->name = "left";
-	demotion_of(&s->demotions, left);
 	f = cct_child(s->cct, root, func_native(s->funcs, elf, 0x100), 0);
 	cct_get(s->cct, f)->calls = 1;
 	cct_get(s->cct, f)->self = 2000 * MS;
 	tiny = cct_child(s->cct, f, left, 0);
-	cct_get(s->cct, tiny)->calls = 1000;
+	cct_add_untimed(s->cct, tiny, 1000);
 	sample(f, OTHER, 650, 1);
 	sample(f, PROBE, 350, 1);
 	sample(f, COPY, 200, 1);
@@ -652,6 +651,7 @@ static node_id below_f(struct arena *names)
 	cct_child(s->cct, lua, left, 0);
 	hides = 0;
 	apply();
+	counted_calls_time(s);
 	sampled_calls_add(s, names, false);
 	CHECK(cct_valid(s->cct));
 	return f;
@@ -666,14 +666,18 @@ static uint64_t self_below(node_id parent, const char *name)
 	return 0;
 }
 
-void test_net_code_below_demoted_calls_is_not_the_recorded_callers(void)
+void test_net_code_below_counted_calls_is_not_the_recorded_callers(void)
 {
 	struct arena *const names = arena_new();
 	node_id f;
 
 	begin();
 	note_cost("20.0 5.0");
+	s->counted = 1007;
+	s->calls = 1100;
 	f = below_f(names);
+	CHECK_EQ(s->counted, 7);
+	CHECK_EQ(cct_counted_sum(s->cct).untimed, 0);
 	CHECK_EQ(self_below(f, "memcpy [sampled]"), 400);
 	CHECK_EQ(self_below(f, "[p] [sampled]"), 300);
 	/* Its own 700, and 200 when it was certain. */

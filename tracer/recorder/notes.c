@@ -167,7 +167,7 @@ static void note_start(const struct recording *r, struct meta *m)
 	note_labels(m, &r->opt);
 	note_windows(m, &r->opt);
 	if (r->opt.budget > 0)
-		meta_print(m, "budget", "%g%%", 100 * r->opt.budget);
+		meta_print(m, "budget.limit", "%g%%", 100 * r->opt.budget);
 	note_patterns(m, "filter.only", r->opt.select.only);
 	note_patterns(m, "filter.skip", r->opt.select.skip);
 	note_patterns(m, "filter.count", r->opt.select.count);
@@ -228,9 +228,7 @@ static void note_budget(struct meta *m, const struct budget *b)
 {
 	meta_print(m, "budget.share", "%.2f%%", 100 * b->share);
 	meta_print(m, "budget.counted", "%" PRIu32, b->counted);
-	meta_print(m, "budget.skipped", "%" PRIu32, b->skipped);
 	meta_print(m, "budget.changes", "%" PRIu32, b->changes);
-	meta_print(m, "budget.untold", "%" PRIu32, b->untold);
 	meta_print(m, "budget.no-room", "%" PRIu32,
 		   b->all.refused + b->no_room);
 }

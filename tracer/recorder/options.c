@@ -333,8 +333,7 @@ static struct poptOption rows[] = {
 	  "it is not a share from 0.1% to 90%"),
 	  "keep what recording costs below P percent of the program's CPU "
 	  "time: the calls of the native functions that are called most often "
-	  "and take least are only counted, or left out; how many were left "
-	  "out is estimated, and marked ~", "P%" },
+	  "and take least are only counted", "P%" },
 	{ "flight-recorder", 0, READ(read_flight,
 	  "it is neither a size from 1M to 64G nor a time such as 30s or 5min"),
 	  "keep the newest records in memory, at most SIZE (64M) or those of "

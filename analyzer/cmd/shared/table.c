@@ -45,27 +45,6 @@ static void time_cell(const struct table *t, const void *row, double ns)
 	out_table_cell(t->text, text + !is_bound(t, row));
 }
 
-func_id table_first_func(const void *row)
-{
-	func_id id;
-
-	memcpy(&id, row, sizeof(id));
-	return id;
-}
-
-/* Before a number of calls of which some were not recorded, to keep a budget:
- * what it is. About none would say nothing. */
-static const char *sign_of(const struct table *t, const struct metric *m,
-			   const void *row, uint64_t count)
-{
-	const func_id id = t->func_of && strcmp(m->name, "calls") == 0 ?
-			   t->func_of(row) : 0;
-	const int flags = id == 0 ? 0 :
-		func_get(t->source.session->funcs, id)->estimated;
-
-	return flags & FUNC_AT_LEAST ? ">" : flags && count > 0 ? "~" : "";
-}
-
 /* A value as people read it. The order of the cases matters: what is unknown,
  * or 0 where 0 says nothing, is settled before the unit is looked at. */
 static void text_cell(const struct table *t, const struct metric *m,
@@ -99,8 +78,7 @@ static void text_cell(const struct table *t, const struct metric *m,
 	else if (v->unit == METRIC_TEXT)
 		out_table_cell(t->text, v->text);
 	else if (v->unit == METRIC_COUNT)
-		out_table_cellf(t->text, "%s%s", sign_of(t, m, row, v->count),
-				out_number_count(text, v->count));
+		out_table_cell(t->text, out_number_count(text, v->count));
 	else
 		out_table_cellf(t->text, "%llu", (unsigned long long)v->count);
 }

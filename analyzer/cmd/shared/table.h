@@ -77,9 +77,6 @@ struct table {
 	bool csv;
 	bool has_bounds;         /* rows begin with a func_id, and times of
 	                          * functions that are upper bounds get a ~ */
-	/* Whose calls a row counts, as they may be estimates; 0: none's. NULL:
-	 * no row has any. */
-	func_id (*func_of)(const void *row);
 	/* Private. */
 	struct out_column how[METRIC_COLUMNS];
 	struct out_table *text;
@@ -129,5 +126,3 @@ const char *table_mark(void);
 	out_print(table_notes(), "%s" format "\n", table_mark(), \
 		  ##__VA_ARGS__)
 
-/* For table.func_of, if rows begin with the func_id. */
-func_id table_first_func(const void *row);

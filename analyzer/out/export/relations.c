@@ -146,20 +146,6 @@ static const struct metric function_metrics[] = {
 	{ .name = NULL }
 };
 
-/* What its calls are, if a budget left some out. */
-static METRIC_GETTER(get_estimated)
-{
-	const func_id id = ((const struct flat_row *)row)->f.func;
-	const int flags = id ? func_get(s->session->funcs, id)->estimated : 0;
-
-	v->count = flags & FUNC_AT_LEAST ? 2 : flags != 0;
-}
-
-static const struct metric function_notes[] = {
-	{ "estimated", METRIC_NUMBER, .get = get_estimated },
-	{ .name = NULL }
-};
-
 /* ---- columns of single moments ------------------------------------------ */
 
 /* Since the first record; the field is a tick. */
@@ -288,7 +274,6 @@ static void add_functions(struct relations *all, struct session *s)
 		    "name,language,module,file,line,calls,recursive,self,"
 		    "total,suspended,min,p50,p95,p99,max,cpu,off-cpu,"
 		    "total-cpu,total-off-cpu" METRICS_NET_CSV);
-	add_columns(r, function_notes, NULL);
 	metric_rename(&r->columns, "name", NULL, "name");
 }
 

@@ -211,25 +211,6 @@ static void put_named(FILE *to, const struct page_parts *s)
 	fputs("],\n", to);
 }
 
-/* By number: the signs of those whose calls are estimates. They are few. */
-static void put_estimated(FILE *to, const struct page_parts *p)
-{
-	struct func_table *const funcs = p->page->session->funcs;
-	const char *between = "";
-
-	fputs(",\n\"signs\":{", to);
-	for (func_id id = 1; id <= func_count(funcs); id++) {
-		const int flags = func_get(funcs, id)->estimated;
-
-		if (flags == 0 || (p->named && !p->named[id]))
-			continue;
-		fprintf(to, "%s\"%" PRIu32 "\":\"%s\"", between, id,
-			flags & FUNC_AT_LEAST ? "\\u003e" : "~");
-		between = ",";
-	}
-	putc('}', to);
-}
-
 /* Function i of the arrays has the number i + 1, or that of the steps; 0 is
  * none. */
 static void put_functions(FILE *to, const struct page_parts *p)
@@ -245,7 +226,6 @@ static void put_functions(FILE *to, const struct page_parts *p)
 			metric_find(&flat_views[METRIC_BY_TIME], names[i]));
 		putc(']', to);
 	}
-	put_estimated(to, p);
 	putc('}', to);
 }
 

@@ -1,5 +1,5 @@
 /* budget.c - sums over chunks, and what follows from them. Only native
- * functions are demoted: a Lua call costs its VM as much whatever its verdict.
+ * functions are counted: a Lua call costs its VM as much whatever its verdict.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/budget/budget.h"
 #include "tracepoints/record.h"
@@ -15,11 +15,8 @@ enum {
 	FUNCTIONS_MOST = 1 << 20, NONE = BUDGET_NONE,
 	DEPTH = 256,               /* of calls whose times are taken */
 	ENOUGH_SAMPLES = 50, MANY_SAMPLES = 8000,
-	WINDOW_MS = 3,             /* and until it has filled a chunk, but */
-	WINDOW_MOST_MS = 50,       /* no longer: threads may not run */
-	WINDOWS_MS = 1000,         /* about so often */
 	LUA_PRICE = 3,             /* of a call, in those of native ones */
-	JUDGE_MS = 100, FIRST_MS = 20, /* before anything was demoted */
+	JUDGE_MS = 100, FIRST_MS = 20, /* before anything is counted */
 };
 
 /* Where nothing is sampled, and before it was measured: what a call costs, ns,
@@ -35,30 +32,11 @@ int budget_init(struct budget *b, double limit, struct pool_owner *owner,
 	*b = (struct budget){ .limit = limit, .owner = owner, .rate = rate };
 	if (limit == 0)
 		return 0;
-	b->random = (uint32_t)rate_mono();
 	return budget_functions_init(&b->all, FUNCTIONS_MOST,
 				     owner->verdicts, owner->verdict_slots);
 }
 
 /* ---- chunks that pass ---- */
-
-/* The window in which the chunk was opened, or NULL. Its clock pair was read
- * then; its time begins with the last event before. */
-const struct budget_window *budget_window_of(const struct budget *b,
-					     const struct chunk_header *h)
-{
-	const uint64_t tick = h->pair_tick;
-
-	for (uint32_t i = 0; i < BUDGET_WINDOWS; i++)
-		if (b->window[i].from <= tick && tick < b->window[i].to)
-			return &b->window[i];
-	return NULL;
-}
-
-static struct budget_window *last_window(struct budget *b)
-{
-	return &b->window[(b->windows - 1) % BUDGET_WINDOWS];
-}
 
 /* The chunk at hand. */
 struct pass {
@@ -67,7 +45,6 @@ struct pass {
 	const uint64_t *counted;   /* the item, or NULL */
 	uint32_t of[CHUNK_MAX_FUNCS + 1]; /* dictionary to number */
 	uint32_t module[DICT_MAX_MODULES];
-	bool is_window;
 	/* Calls that are open. */
 	struct { uint32_t index; uint64_t at; } open[DEPTH];
 	uint32_t depth;
@@ -80,8 +57,7 @@ static void pass_item(struct pass *p, const struct seen_item *i)
 	struct module_item m;
 
 	if (chunk_names_module(i, &m))
-		p->module[m.number] = budget_functions_module(&p->b->all, i,
-							      &m);
+		p->module[m.number] = budget_functions_module(&p->b->all, &m);
 	if (item_type(*item) == ITEM_COUNTED)
 		p->counted = item;
 	if (item_type(*item) != ITEM_SAMPLES)
@@ -120,8 +96,6 @@ static void count_call(struct pass *p, uint32_t index, uint64_t calls,
 	}
 	p->b->all.known[i].calls += (double)calls;
 	p->b->all.known[i].ticks += (double)ticks;
-	if (p->is_window)
-		p->b->all.known[i].seen += (double)calls;
 }
 
 static void leave_call(struct pass *p, uint32_t index)
@@ -221,7 +195,6 @@ void budget_note(struct budget *b, const struct chunk_items *items,
 	p.record = chunk + CHUNK_HEADER_WORDS;
 	p.dict = chunk + words - h->funcs;
 	p.counted = NULL;
-	p.is_window = budget_window_of(b, h) != NULL;
 	p.depth = 0;
 	p.now = 0;
 	memset(p.module, 0xff, sizeof(p.module));
@@ -230,12 +203,8 @@ void budget_note(struct budget *b, const struct chunk_items *items,
 	pass_dictionary(&p, h->funcs);
 	pass_records(&p, h);
 	pass_counted(&p, h);
-	if (h->level > 0)
-		return;
-	b->cpu_s += seconds(h);
-	if (p.is_window)
-		b->windows_s += seconds(h);
-	b->has_looked |= p.is_window && h->pair_tick >= last_window(b)->from;
+	if (h->level == 0)
+		b->cpu_s += seconds(h);
 }
 
 /* ---- verdicts ---- */
@@ -254,24 +223,17 @@ static void tell_threads(struct budget *b, uint64_t now)
 	atomic_fetch_add(&b->owner->pool->generation, POOL_GENERATION_STEP);
 }
 
-/* As seen since the last change; of what is skipped, in windows. */
+/* As seen since the last change. */
 static void renew_rates(struct budget *b)
 {
 	for (uint32_t i = 0; i < b->all.n; i++) {
 		struct budget_known *const k = &b->all.known[i];
 		struct budget_function *const f = &b->all.function[i];
 
-		if (f->verdict == VERDICT_SKIP) {
-			k->looked_s += b->windows_s;
-			if (k->looked_s > 0)
-				f->rate = k->seen / k->looked_s;
-			continue;
-		}
 		f->rate = b->cpu_s > 0 ? k->calls / b->cpu_s : 0;
 		if (f->verdict == VERDICT_RECORD && k->calls > 0)
 			f->ns = k->ticks / k->calls / (double)b->rate->hz * 1e9;
 	}
-	b->windows_s = 0;
 }
 
 static void fade(struct budget *b, double part)
@@ -291,7 +253,7 @@ static void apply(struct budget *b, const uint8_t *was)
 {
 	const uint64_t now = rate_ticks(b->rate);
 
-	b->counted = b->skipped = 0;
+	b->counted = 0;
 	for (uint32_t i = 0; i < b->all.n; i++) {
 		enum verdict *const verdict = &b->all.function[i].verdict;
 
@@ -300,27 +262,11 @@ static void apply(struct budget *b, const uint8_t *was)
 			b->no_room++;
 		}
 		b->counted += *verdict == VERDICT_COUNT;
-		b->skipped += *verdict == VERDICT_SKIP;
-		if (*verdict == was[i])
-			continue;
-		budget_functions_turn(&b->all, i, *verdict, now);
-		b->all.known[i].seen = b->all.known[i].looked_s = 0;
-		b->changes++;
+		b->changes += *verdict != was[i];
 	}
 	fade(b, 0);
 	b->changed_at = now;
 	tell_threads(b, now);
-}
-
-/* What the function's calls have cost since the last change, in those of
- * recorded ones. */
-static double units_of(const struct budget *b, uint32_t i)
-{
-	const struct budget_function *const f = &b->all.function[i];
-	const double calls = f->verdict != VERDICT_SKIP ?
-		b->all.known[i].calls : f->rate * b->cpu_s;
-
-	return calls * budget_price(f->verdict);
 }
 
 /* What recording should take by what a call costs, where samples are too few.
@@ -333,7 +279,8 @@ static bool see_calls(const struct budget *b, struct budget_sight *s)
 	double units = b->other;
 
 	for (uint32_t i = 0; i < b->all.n; i++)
-		units += units_of(b, i);
+		units += b->all.known[i].calls *
+			 budget_price(b->all.function[i].verdict);
 	s->share = units * ns / 1e9 / b->cpu_s;
 	s->error = s->share / 5;
 	return (b->samples == 0 && b->cpu_s > soon_s) ||
@@ -343,7 +290,7 @@ static bool see_calls(const struct budget *b, struct budget_sight *s)
 /* False: not enough was seen. */
 static bool see_share(struct budget *b, struct budget_sight *s)
 {
-	*s = (struct budget_sight){ .limit = b->limit, .counts = true,
+	*s = (struct budget_sight){ .limit = b->limit,
 				    .now = (double)rate_mono() / 1e9 };
 	if (b->cpu_s <= 0.02)
 		return false;
@@ -376,59 +323,14 @@ static void decide(struct budget *b)
 	free(was);
 }
 
-/* ---- windows ---- */
-
-static void open_window(struct budget *b, uint64_t now_ms)
-{
-	for (uint32_t i = 0; i < b->all.n; i++) {
-		b->all.known[i].seen *= 0.75;
-		b->all.known[i].looked_s *= 0.75;
-		if (b->all.function[i].verdict == VERDICT_SKIP)
-			set_verdict(b, i, VERDICT_RECORD);
-	}
-	/* Only now: what is opened before need not look at all verdicts. */
-	const uint64_t now = rate_ticks(b->rate);
-
-	b->windows++;
-	*last_window(b) = (struct budget_window){ now, UINT64_MAX };
-	b->next_ms = now_ms + WINDOW_MS;
-	b->has_looked = false;
-	tell_threads(b, now);
-}
-
-/* The time to the next one is random: a program may do something at regular
- * times, too. */
-static void close_window(struct budget *b, uint64_t now_ms)
-{
-	const uint64_t now = rate_ticks(b->rate);
-
-	for (uint32_t i = 0; i < b->all.n; i++)
-		if (b->all.function[i].verdict == VERDICT_SKIP)
-			set_verdict(b, i, VERDICT_SKIP);
-	last_window(b)->to = now;
-	b->random = b->random * 1103515245 + 12345;
-	b->next_ms = now_ms + WINDOWS_MS / 2 + (b->random >> 8) % WINDOWS_MS;
-	tell_threads(b, now);
-}
-
 uint32_t budget_beat(struct budget *b, uint64_t now)
 {
-	const bool is_open = b->windows > 0 &&
-			     last_window(b)->to == UINT64_MAX;
-
 	if (b->limit == 0)
 		return UINT32_MAX;
-	if (is_open && (b->has_looked ? now >= b->next_ms :
-			now >= b->next_ms + WINDOW_MOST_MS)) {
-		close_window(b, now);
-	} else if (!is_open && b->skipped > 0 && now >= b->next_ms) {
-		open_window(b, now);
-	} else if (!is_open && now >= b->judged_ms +
-		   (b->changes > 0 || b->cpu_s > soon_s ? JUDGE_MS :
-							  FIRST_MS)) {
+	if (now >= b->judged_ms + (b->changes > 0 || b->cpu_s > soon_s ?
+				   JUDGE_MS : FIRST_MS)) {
 		decide(b);
 		b->judged_ms = now;
 	}
-	return b->next_ms > now && b->skipped > 0 ?
-	       (uint32_t)(b->next_ms - now) : b->skipped > 0 ? WINDOW_MS : 20;
+	return FIRST_MS;
 }

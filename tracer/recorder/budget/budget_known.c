@@ -34,8 +34,7 @@ static bool grow_functions(struct budget_functions *f)
 	uint32_t *const slot = calloc(2 * (size_t)room, sizeof(*slot));
 
 	if (!slot || !grow_one(&f->known, room, sizeof(*f->known)) ||
-	    !grow_one(&f->function, room, sizeof(*f->function)) ||
-	    !grow_one(&f->spanned, room, sizeof(*f->spanned))) {
+	    !grow_one(&f->function, room, sizeof(*f->function))) {
 		free(slot);
 		return false;
 	}
@@ -65,40 +64,26 @@ static bool is_weft(const char *path)
 	return strncmp(slash ? slash + 1 : path, "libweft.so", 10) == 0;
 }
 
-static uint32_t add_known_module(struct budget_functions *f, uint64_t hash,
-				 const uint64_t *item, uint64_t words,
-				 const char *path)
+uint32_t budget_functions_module(struct budget_functions *f,
+				 const struct module_item *m)
 {
-	struct budget_module *const m = &f->module[f->modules];
-	uint64_t *const copy = f->modules < BUDGET_MODULES ?
-			       malloc(words * 8) : NULL;
+	const uint64_t hash = chunk_names_module_hash(m->id, m->id_size,
+						      m->path);
+	uint32_t i;
 
-	if (!copy) {
+	if (!m->path[0])
+		return BUDGET_NONE;
+	for (i = 0; i < f->modules && f->module[i].hash != hash; i++)
+		;
+	if (i == BUDGET_MODULES) {
 		f->refused++;
 		return BUDGET_NONE;
 	}
-	memcpy(copy, item, words * 8);
-	m->item = copy;
-	m->item[2] = MODULE_NOWHERE;
-	m->hash = hash;
-	m->is_weft = is_weft(path);
-	return f->modules++;
-}
-
-uint32_t budget_functions_module(struct budget_functions *f,
-				 const struct seen_item *item,
-				 const struct module_item *m)
-{
-	uint64_t hash;
-	uint32_t i;
-
-	if (item->words > BUDGET_MODULE_WORDS || !m->path[0])
-		return BUDGET_NONE;
-	hash = chunk_names_module_hash(m->id, m->id_size, m->path);
-	for (i = 0; i < f->modules && f->module[i].hash != hash; i++)
-		;
-	return i < f->modules ? i : add_known_module(f, hash, item->at,
-						     item->words, m->path);
+	if (i == f->modules)
+		f->module[f->modules++] = (struct budget_module){
+			hash, is_weft(m->path)
+		};
+	return i;
 }
 
 uint32_t budget_functions_find(struct budget_functions *f, uint32_t module,
@@ -123,44 +108,8 @@ uint32_t budget_functions_find(struct budget_functions *f, uint32_t module,
 		f->refused++;
 		return BUDGET_NONE;
 	}
-	f->known[f->n] = (struct budget_known){ .id = id, .module = module,
-						.offset = offset };
+	f->known[f->n] = (struct budget_known){ .id = id };
 	f->function[f->n] = (struct budget_function){ 0 };
 	take_place(f, f->n);
 	return f->n++;
-}
-
-/* ---- spans ---- */
-
-void budget_functions_turn(struct budget_functions *f, uint32_t i,
-			   enum verdict verdict, uint64_t now)
-{
-	struct budget_known *const k = &f->known[i];
-	struct budget_span *const last = k->spans == 0 ? NULL :
-		&k->span[(k->spans - 1) % BUDGET_SPANS];
-
-	if (last && last->to == UINT64_MAX)
-		last->to = now;
-	if (verdict == VERDICT_RECORD)
-		return;
-	if (!last)
-		f->spanned[f->spanned_n++] = i;
-	k->span[k->spans++ % BUDGET_SPANS] =
-		(struct budget_span){ now, UINT64_MAX, verdict };
-}
-
-const struct budget_span *budget_known_span(const struct budget_known *k,
-					    enum verdict verdict,
-					    uint64_t from, uint64_t to)
-{
-	const struct budget_span *first = NULL;
-
-	for (uint32_t i = 0; i < BUDGET_SPANS; i++) {
-		const struct budget_span *const s = &k->span[i];
-
-		if (s->verdict == verdict && s->to > from && s->from < to &&
-		    (!first || s->from < first->from))
-			first = s;
-	}
-	return first;
 }

@@ -5,24 +5,18 @@
 
 #include <stdlib.h>
 
-/* Units that a call costs. */
-static const double price[] = {
-	[VERDICT_RECORD] = 1, [VERDICT_COUNT] = 0.5, [VERDICT_SKIP] = 0.1,
-};
-
+static const double counted_price = 0.5;
 static const double least_unit = 20e-9; /* s: no call is cheaper */
 static const double demote_to = 0.7, promote_to = 0.6;
 static const double sure = 2;      /* standard errors */
 static const double long_ns = 10000;    /* such calls are worth their cost */
 static const double short_ns = 20;      /* shorter times are the probe's */
 static const double small = 500;        /* such a part is no gain */
-static const double count_worth = 4;    /* to know how many calls there are,
-					 * in worths of their times */
 enum { HOLD_S = 2, HOLD_DOUBLED = 7 };
 
 double budget_price(enum verdict verdict)
 {
-	return price[verdict];
+	return verdict == VERDICT_COUNT ? counted_price : 1;
 }
 
 /* A share of the whole as a part of what is not it: what changes if a cost
@@ -63,81 +57,44 @@ static double unit_of(const struct budget_sight *s,
 	double units = s->other, unit;
 
 	for (uint32_t i = 0; i < n; i++)
-		units += f[i].rate * price[f[i].verdict];
+		units += f[i].rate * budget_price(f[i].verdict);
 	unit = units > 0 ? over(s->share) / units : 0;
 	return unit > least_unit ? unit : least_unit;
 }
 
-static double spared(const struct budget_function *f, enum verdict to,
-		     double unit)
+/* What counting the function spares, or costs less than recording it. */
+static double spared(const struct budget_function *f, double unit)
 {
-	return f->rate * (price[f->verdict] - price[to]) * unit;
+	return f->rate * (1 - counted_price) * unit;
 }
 
-static void demote_one(const struct budget_sight *s, struct budget_function *f,
-		       enum verdict to)
+static void demote_one(const struct budget_sight *s, struct budget_function *f)
 {
 	const uint32_t doubled = f->demotions < HOLD_DOUBLED ? f->demotions :
 				 HOLD_DOUBLED;
 
 	f->held = s->now + (double)(HOLD_S << doubled);
 	f->demotions++;
-	f->verdict = to;
+	f->verdict = VERDICT_COUNT;
 }
 
-/* What the step down to that verdict saves for what it takes away; 0: the
- * function cannot make it. */
-static double step_score(const struct budget_sight *s,
-			 const struct budget_function *f, enum verdict to)
-{
-	const enum verdict from = to == VERDICT_COUNT || !s->counts ?
-				  VERDICT_RECORD : VERDICT_COUNT;
-
-	if (f->verdict >= to || f->ns >= long_ns)
-		return 0;
-	return score(f) * (price[from] - price[to]) /
-	       (from == VERDICT_COUNT ? count_worth : 1);
-}
-
-/* Go on to the first function that can make the step. */
-static uint32_t next_step(const struct budget_sight *s,
-			  struct budget_function *const *f, uint32_t n,
-			  uint32_t i, enum verdict to)
-{
-	while (i < n && step_score(s, f[i], to) == 0)
-		i++;
-	return i;
-}
-
-/* There are two lists of steps, both by falling score: from recorded to
- * counted, and on to skipped. The best one of both comes next. */
 static uint32_t demote(const struct budget_sight *s, struct budget_function **f,
 		       uint32_t n, double unit)
 {
 	double cost = over(s->share);
 	const double aim = demote_to * over(s->limit);
-	uint32_t at[3] = { 0, s->counts ? 0 : n, 0 }, changed = 0;
+	uint32_t changed = 0;
 
 	qsort(f, n, sizeof(*f), by_score);
-	while (cost > aim) {
-		enum verdict to = VERDICT_SKIP;
-		double gain;
+	for (uint32_t i = 0; i < n && cost > aim; i++) {
+		const double gain = spared(f[i], unit);
 
-		for (int v = VERDICT_COUNT; v <= VERDICT_SKIP; v++)
-			at[v] = next_step(s, f, n, at[v], (enum verdict)v);
-		if (at[VERDICT_SKIP] == n)
-			break;
-		if (at[VERDICT_COUNT] < n &&
-		    step_score(s, f[at[VERDICT_COUNT]], VERDICT_COUNT) >=
-		    step_score(s, f[at[VERDICT_SKIP]], VERDICT_SKIP))
-			to = VERDICT_COUNT;
-		gain = spared(f[at[to]], to, unit);
-		if (gain >= aim / small) {
-			demote_one(s, f[at[to]], to);
-			cost -= gain;
-			changed++;
-		}
-		at[to]++;
+		if (f[i]->verdict != VERDICT_RECORD || f[i]->ns >= long_ns ||
+		    gain < aim / small)
+			continue;
+		demote_one(s, f[i]);
+		cost -= gain;
+		changed++;
 	}
 	return changed;
 }
@@ -151,17 +108,13 @@ static uint32_t promote(const struct budget_sight *s,
 
 	qsort(f, n, sizeof(*f), by_rate);
 	for (uint32_t i = 0; i < n; i++) {
-		enum verdict to = VERDICT_RECORD;
+		const double more = spared(f[i], unit);
 
-		if (f[i]->verdict == VERDICT_RECORD || f[i]->held > s->now)
+		if (f[i]->verdict != VERDICT_COUNT || f[i]->held > s->now ||
+		    cost + more > aim)
 			continue;
-		if (s->counts && f[i]->verdict == VERDICT_SKIP &&
-		    cost - spared(f[i], to, unit) > aim)
-			to = VERDICT_COUNT;
-		if (cost - spared(f[i], to, unit) > aim)
-			continue;
-		cost -= spared(f[i], to, unit);
-		f[i]->verdict = to;
+		cost += more;
+		f[i]->verdict = VERDICT_RECORD;
 		changed++;
 	}
 	return changed;

@@ -10,7 +10,7 @@ struct budget_function {
 	double rate;               /* calls in a second of CPU time */
 	double ns;                 /* of a call, mean, as recorded */
 	enum verdict verdict;      /* what holds; budget_decide changes it */
-	uint32_t demotions;        /* how often it was demoted so far, */
+	uint32_t demotions;        /* how often it came to be counted, */
 	double held;               /* s: it stays so at least until then */
 };
 
@@ -22,19 +22,17 @@ struct budget_sight {
 	double other;              /* calls a second that no verdict spares,
 				    * each as many as it costs */
 	double now;                /* s */
-	bool counts;               /* VERDICT_COUNT may be used */
 };
 
 /* What a call costs, as a part of what a recorded one does. */
 double budget_price(enum verdict);
 
-/* Change verdicts, if the share is surely above the limit, or surely below half
- * of it. Demoted are, until the rest should cost 0.7 of the limit, functions
- * that are called most often and take least: from recorded to counted, and from
- * counted to skipped, whichever step saves most for what it takes away, where
- * exact counts are worth four times as much as times. Functions that take 10 us
- * and more never are. Promoted are the rarest, until all should cost 0.6 of it.
- * Each demotion of a function holds twice as long as the one before: 2 s to 4
- * minutes. Returns how many verdicts it has changed. */
+/* Change verdicts, if the share is surely above the limit, or surely below
+ * half of it. Counted are from then on, until the rest should cost 0.7 of the
+ * limit, functions that are called most often and take least; functions that
+ * take 10 us and more never are. Recorded again are the rarest, until all
+ * should cost 0.6 of it. Each time that a function comes to be counted holds
+ * twice as long as the one before: 2 s to 4 minutes. Returns how many verdicts
+ * it has changed. */
 uint32_t budget_decide(const struct budget_sight *s, struct budget_function *f,
 		       uint32_t n);

@@ -60,8 +60,6 @@ int chunk_copy(uint64_t *out, const struct chunk_source *source,
 	chunk_items_read(items, out, CHUNK_MAX_WORDS);
 	items->to = behind;
 	items->room = CHUNK_MAX_WORDS - (uint32_t)(behind - out) - h->funcs;
-	if (source->budget)
-		budget_put(source->budget, items);
 	add_noted(source, items);
 	h->items += (uint32_t)(items->to - behind);
 	buffer_end(h, &b, items->to);

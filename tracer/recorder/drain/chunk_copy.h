@@ -5,7 +5,7 @@
 
 #include "tracepoints/meta.h"
 #include "tracer/recorder/base/rate.h"
-#include "tracer/recorder/budget/budget.h"
+#include "tracer/recorder/names/chunk_names.h"
 #include "tracer/recorder/process/cpu_watch.h"
 #include "tracer/recorder/names/code_maps.h"
 
@@ -19,7 +19,6 @@ struct chunk_source {
 	struct cpu_watch *cpu;     /* NULL: not known when the thread ran */
 	struct code_maps *maps;
 	uint32_t slot;             /* of the thread */
-	struct budget *budget;     /* NULL: no calls are missing for it */
 };
 
 /* Copy the chunk to out, which has room for CHUNK_MAX_WORDS; check and complete

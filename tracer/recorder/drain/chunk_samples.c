@@ -24,8 +24,7 @@ static void note_module(struct places *p, const struct seen_item *item)
 {
 	struct module_item m;
 
-	if (p->modules < MODULES_MAX && chunk_names_module(item, &m) &&
-	    item->at[2] != MODULE_NOWHERE)
+	if (p->modules < MODULES_MAX && chunk_names_module(item, &m))
 		p->module[p->modules++] = (struct named){ item->at[2],
 			item->at[2] + item->at[3], m.number };
 }

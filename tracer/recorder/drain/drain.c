@@ -87,7 +87,6 @@ static struct chunk_source source_of(const struct drain *d, uint32_t i,
 		.recording = d->owner->recording,
 		.flags = flags,
 		.rate = d->rate,
-		.budget = d->budget,
 	};
 }
 

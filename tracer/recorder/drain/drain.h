@@ -7,6 +7,7 @@
 
 #include "tracer/recorder/base/pool_owner.h"
 #include "tracer/recorder/base/rate.h"
+#include "tracer/recorder/budget/budget.h"
 #include "tracer/recorder/process/registry.h"
 #include "tracer/recorder/names/code_maps.h"
 #include "tracer/recorder/drain/slow_call.h"

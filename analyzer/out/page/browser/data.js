@@ -37,13 +37,6 @@ const functions = {
 
 		return file && line ? `${file}:${line}` : file;
 	},
-	/* A number of its calls, and whether that is an estimate: a budget may
-	 * have left calls out. About none would say nothing. */
-	calls(id, n) {
-		const sign = data.functions.signs[id] || '';
-
-		return (n > 0 || sign === '>' ? sign : '') + format.count(n);
-	},
 	/* file:line with the file's last part only. */
 	shortPlace(id) { return functions.place(id).replace(/^.*\//, ''); },
 };

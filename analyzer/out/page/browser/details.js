@@ -20,9 +20,7 @@ const details = {
 			  help: 'a call, or the resume of a coroutine',
 			  value: i => arcs.resumes[i] ? 'resume' : 'call' },
 			{ title: 'calls', unit: 'count', width: '88px',
-			  value: i => arcs.calls[i],
-			  text: i => functions.calls(arcs.to[i],
-						     arcs.calls[i]) },
+			  value: i => arcs.calls[i] },
 			{ title: 'total', unit: 'time', width: '88px',
 			  isFirst: meta.times, help, value: i => total[i] },
 			{ title: 'self', unit: 'time', width: '88px',
@@ -119,8 +117,6 @@ const details = {
 			c.title === '\u00b1' ?
 			`\u00b1 ${c.name.replace('-error', '')}` :
 			/share/.test(c.name) ? c.name : c.title,
-			c.name === 'calls' ? functions.calls(func,
-				t.values[i][row]) :
 			format.value(t.values[i][row], c.unit)])
 			.filter(([, text]) => text !== '-');
 	},

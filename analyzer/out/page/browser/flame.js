@@ -401,8 +401,7 @@ const flame = {
 			lines.push(`time: ${format.time(box.sum('self', s.cut))}`);
 		if (meta.times)
 			lines.push(`self: ${format.time(box.own('self'))}`);
-		lines.push('calls: ' +
-			   functions.calls(box.func, box.own('calls')));
+		lines.push(`calls: ${format.count(box.own('calls'))}`);
 		if (meta.switches && nodes.own.off)
 			lines.push('off the CPU: ' +
 				   format.time(box.sum('off', s.cut)));

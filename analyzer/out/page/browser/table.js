@@ -227,8 +227,6 @@ function columnsOf(table, only, width) {
 		return { title: title.replace(/^suspended-/, 'susp. '), help,
 			 unit, width: unit === 'text' ?
 			'minmax(70px, 0.6fr)' : width,
-			 text: name === 'calls' ? row => functions.calls(
-				table.func[row], values[row]) : undefined,
 			 value: row => values[row] };
 	}).filter(c => c && !isEmpty(c, table));
 }
