@@ -512,7 +512,7 @@ void test_decode_refuses_bad_bodies(void)
 
 /* A chunk of the ticks 1000 to 1100 with samples: words of the item after its
  * head. */
-static void build_samples(const uint64_t *words, size_t n)
+static void build_of(enum item_type type, const uint64_t *words, size_t n)
 {
 	size_t at;
 
@@ -521,8 +521,13 @@ static void build_samples(const uint64_t *words, size_t n)
 	at = cb_item(&b);
 	for (size_t i = 0; i < n; i++)
 		cb_item_word(&b, words[i]);
-	cb_item_end(&b, at, ITEM_SAMPLES);
+	cb_item_end(&b, at, type);
 	cb_end(&b, 1100);
+}
+
+static void build_samples(const uint64_t *words, size_t n)
+{
+	build_of(ITEM_SAMPLES, words, n);
 }
 
 void test_decode_reads_samples(void)
@@ -586,6 +591,57 @@ void test_decode_refuses_bad_samples(void)
 		      ITEM_SAMPLES, 4), 5, 1010, 1020 }, 7);
 	*item(ITEM_SAMPLES) = item_put(ITEM_SAMPLES, 4);
 	CHECK(refused("two lists of samples"));
+}
+
+void test_decode_reads_a_reference(void)
+{
+	const uint64_t words[] = { REFERENCE_OFF, 240000, 3,
+				   dict_put_native(3, 0x1234), 7,
+				   dict_put_code(0), UINT32_MAX };
+	struct chunk_item it = { 0 };
+	struct chunk_reference r;
+	struct chunk v;
+
+	build_of(ITEM_REFERENCE, words, 7);
+	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
+	while (decode_next_item(&v, &it) && it.type != ITEM_REFERENCE)
+		;
+	REQUIRE(it.type == ITEM_REFERENCE);
+	decode_reference(&it, &r);
+	CHECK_EQ(r.kind, REFERENCE_OFF);
+	CHECK_EQ(r.ns, 240000);
+	CHECK_EQ(r.lost, 3);
+	CHECK_EQ(r.n, 2);
+	CHECK_EQ(dict_offset(r.pair[0]), 0x1234);
+	CHECK_EQ(r.pair[1], 7);
+	CHECK_EQ(r.pair[3], UINT32_MAX);
+}
+
+void test_decode_refuses_bad_references(void)
+{
+	const uint64_t here = dict_put_native(3, 0x1234);
+	const uint64_t much = UINT64_C(1) << 32;
+	const struct {
+		uint64_t words[6];
+		size_t n;
+		const char *why;
+	} bad[] = {
+		{ { 1, 5 }, 2, "cut short" },
+		{ { 0, 5, 0 }, 3, "unknown kind" },
+		{ { 4, 5, 0 }, 3, "unknown kind" },
+		{ { 1, 0, 0 }, 3, "cannot be" },
+		{ { 1, much, 0 }, 3, "cannot be" },
+		{ { 1, 5, much }, 3, "cannot be" },
+		{ { 1, 5, 0, here }, 4, "no count" },
+		{ { 1, 5, 0, here, much }, 5, "cannot be" },
+		{ { 1, 5, 0, dict_put_native(4, 1), 1 }, 5, "cannot be" },
+		{ { 1, 5, 0, dict_put_item(DICT_LUA, 0), 1 }, 5, "cannot be" },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		build_of(ITEM_REFERENCE, bad[i].words, bad[i].n);
+		CHECK(refused(bad[i].why));
+	}
 }
 
 /* main, which leads to a coroutine, and leaf in it. */
