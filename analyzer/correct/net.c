@@ -535,14 +535,26 @@ void net_apply(struct session *s)
 		s->net.is_net = NET_CALIBRATED;
 }
 
+/* Calls that were only counted have times by samples alone. */
+static bool has_only_counted(const struct session *s)
+{
+	const char *const mode = session_note(s, "mode");
+
+	return mode && strcmp(mode, "count-only") == 0;
+}
+
 void net_undo(struct session *s)
 {
+	const bool counted = has_only_counted(s);
 	struct cct *const t = s->cct;
 
 	if (!s->net.is_net)
 		return;
 	for (node_id id = 1; id <= cct_count(t); id++)
 		cct_get(t, id)->self = cct_sampled_of(t, id)->raw;
+	for (node_id id = 1; id <= cct_count(t) && counted; id++)
+		cct_add_untimed(t, id, cct_get(t, id)->calls);
+	s->counted = counted ? s->calls : s->counted;
 	cct_set_net(t, false);
 	s->net.is_net = 0;
 }

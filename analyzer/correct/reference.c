@@ -409,12 +409,77 @@ static void keep_raw(struct session *s)
 /* See net.c. */
 enum { SAMPLES_LEAST = 100 };
 
+/* Calls that were only counted have no times. The samples of their own run tell
+ * those, bent as it was, where there is no other reference. */
+static void take_own_samples(struct session *s)
+{
+	struct reference *const r = &s->reference;
+
+	r->kind = REFERENCE_COUNTED;
+	for (size_t i = 0; i < cct_sample_count(s->cct); i++) {
+		const struct cct_sample *const sample =
+			cct_sample_get(s->cct, i);
+		const struct code_place *const p = &s->places[sample->place];
+
+		if (p->kind == PLACE_PROBE)
+			continue;
+		*vec_add(&r->at, &r->room, &r->count) =
+			(struct reference_count){ p->module, p->offset, 1,
+				sample->period, sample->place };
+		r->samples++;
+		r->ns += sample->period;
+	}
+}
+
+/* Of calls that were only counted: what the threads ran is all the program's
+ * but for the probes' part, by samples. Ticks a ns. */
+static double scale_of_counted(const struct session *s)
+{
+	const double own = (double)(s->net.own + s->net.other);
+	const double all = own + (double)s->net.probe;
+	double ran = 0;
+
+	for (node_id id = 1; id <= cct_count(s->cct); id++) {
+		const double off = (double)cct_cpu_of(s->cct, id).off;
+
+		ran += fmax((double)cct_sampled_of(s->cct, id)->raw - off, 0);
+	}
+	return (all > 0 ? own / all : 1) * ran / s->reference.ns;
+}
+
+/* They have times now. */
+static void time_counted(struct session *s)
+{
+	for (node_id id = 1; id <= cct_count(s->cct); id++)
+		cct_time_untimed(s->cct, id);
+	s->counted = 0;
+}
+
+/* False: nothing can be taken from the reference. */
+static bool find_scale(struct join *j, double *scale, double *error)
+{
+	struct session *const s = j->session;
+	struct reference *const r = &s->reference;
+	const bool is_long = r->kind == REFERENCE_OFF ||
+			     r->kind == REFERENCE_ONLY;
+
+	*scale = (double)s->tick_hz / 1e9;
+	*error = 0;
+	if (!session_has_times(s) && r->kind != REFERENCE_RUN)
+		*scale = scale_of_counted(s);
+	else if (is_long)
+		return fit_scale(j, s->net.is_net & NET_SAMPLED, scale, error);
+	else if (session_has_times(s))
+		r->is_refused = !is_same_work(j);
+	return !r->is_refused;
+}
+
 static void join(struct join *j, struct arena *names)
 {
 	struct session *const s = j->session;
 	struct reference *const r = &s->reference;
 	const double tick = (double)s->tick_hz / 1e9;
-	double scale = tick, error = 0;
+	double scale, error;
 
 	find_names(j);
 	for (size_t i = 0; i < cct_sample_count(s->cct); i++)
@@ -427,8 +492,7 @@ static void join(struct join *j, struct arena *names)
 	cct_collect_samples(s->cct);
 	weigh(j);
 	keep_raw(s);
-	if (r->kind == REFERENCE_RUN ? !is_same_work(j) :
-	    !fit_scale(j, s->net.is_net & NET_SAMPLED, &scale, &error)) {
+	if (!find_scale(j, &scale, &error)) {
 		cct_set_net(s->cct, s->net.is_net != 0);
 		return;
 	}
@@ -439,6 +503,7 @@ static void join(struct join *j, struct arena *names)
 	divide_other(j, scale);
 	add_unseen(j, scale, names);
 	keep_cpu(s->cct);
+	time_counted(s);
 	s->net.is_net = NET_REFERENCE;
 }
 
@@ -448,8 +513,10 @@ void reference_apply(struct session *s, struct arena *names)
 	const size_t modules = func_elf_count(s->funcs) + 1;
 	struct join j = { .session = s };
 
+	if (!session_has_times(s) && s->reference.samples == 0)
+		take_own_samples(s);
 	if (s->reference.samples < SAMPLES_LEAST || net_hides_calls(s) ||
-	    !session_has_times(s) || cct_first_root(s->cct) == 0)
+	    cct_first_root(s->cct) == 0)
 		return;
 	j.own = mem_alloc(funcs * sizeof(*j.own));
 	j.calls = mem_alloc(funcs * sizeof(*j.calls));

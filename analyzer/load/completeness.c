@@ -508,38 +508,51 @@ static void tell_net(struct teller *t, const struct load *load)
 
 /* Where times come from, if the program told them while it was not recorded;
  * and why not, though there is a reference. */
-static void tell_reference(struct teller *t, const struct load *load)
+static void tell_as_it_runs(struct teller *t, const struct session *s,
+			    const char *count, const char *cpu)
 {
 	static const char *const of[] = {
-		[REFERENCE_RUN] = "of a run before", [REFERENCE_ONLY] = "",
-		[REFERENCE_OFF] = "while recording was off"
+		[REFERENCE_RUN] = " of a run before", [REFERENCE_ONLY] = "",
+		[REFERENCE_OFF] = " while recording was off"
 	};
-	const struct session *const s = load->session;
 	const struct reference *const r = &s->reference;
-	char count[OUT_NUMBER], cpu[OUT_NUMBER], apart[OUT_NUMBER];
+	char unknown[OUT_NUMBER];
 
-	if (load->is_raw || r->samples == 0)
-		return;
-	out_number_many(count, r->samples, "samples");
-	out_number_time(cpu, r->ns);
-	if (!(s->net.is_net & NET_REFERENCE) && r->kind == REFERENCE_RUN)
+	if (r->is_refused)
 		say(t, "the reference (%s, %s of CPU time) is not used: the "
 		    "recorded run did not do the same work, by its CPU time",
 		    count, cpu);
 	if (!(s->net.is_net & NET_REFERENCE))
 		return;
 	say(t, "self and total are those of the program as it runs unrecorded, "
-	    "by %s of %s of CPU time%s%s, \302\261 one standard error "
-	    "(--raw: as recorded)", count, cpu, of[r->kind][0] ? " " : "",
-	    of[r->kind]);
+	    "by %s of %s of CPU time%s, \302\261 one standard error "
+	    "(--raw: as recorded)", count, cpu, of[r->kind]);
 	if (r->kind != REFERENCE_RUN)
 		say(t, "the recorded part is %.3g \302\261 %.2g of that time, "
 		    "by its long calls", r->scale, r->error);
 	if (r->unknown > r->ns / 1000)
 		say(t, "%s of the reference is code that the recording did "
 		    "not see: NAME [sampled]",
-		    out_number_share(apart, (uint64_t)r->unknown,
+		    out_number_share(unknown, (uint64_t)r->unknown,
 				     (uint64_t)r->ns));
+}
+
+static void tell_reference(struct teller *t, const struct load *load)
+{
+	const struct session *const s = load->session;
+	const struct reference *const r = &s->reference;
+	char count[OUT_NUMBER], cpu[OUT_NUMBER];
+
+	if (load->is_raw || r->samples == 0)
+		return;
+	out_number_many(count, r->samples, "samples");
+	out_number_time(cpu, r->ns);
+	if (s->net.is_net & NET_REFERENCE && r->kind == REFERENCE_COUNTED)
+		say(t, "self and total are those of the run that counted "
+		    "calls, which bends them, by %s of %s of CPU time, "
+		    "\302\261 one standard error", count, cpu);
+	else
+		tell_as_it_runs(t, s, count, cpu);
 }
 
 static void tell_left_out(struct teller *t, const struct session *s)

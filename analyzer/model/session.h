@@ -158,15 +158,19 @@ struct reference_count {
 	uint32_t place;            /* index in places, once these are known */
 };
 
+/* The samples of the run itself, in which calls were only counted. */
+#define REFERENCE_COUNTED ((enum reference_kind)0)
+
 struct reference {
 	struct reference_count *at; size_t count, room;
-	enum reference_kind kind;
+	enum reference_kind kind;  /* or REFERENCE_COUNTED */
 	uint64_t samples, lost;
 	double ns;                 /* of all samples */
 	/* By correct/reference.c: what a ns of it is of the recorded part of
 	 * the program; one standard error of that; how much of ns is code
 	 * that the trace does not have. */
 	double scale, error, unknown;
+	bool is_refused;           /* it is of other work */
 };
 
 /* How a session's times were made. */

@@ -76,6 +76,21 @@ diff raw net >differ || fail "counts differ from those of --raw: $(cat differ)"
 rec plainly --reference=./plain -- ./prog 1500
 shares "a plain build before" plainly --sampled
 
+# Calls that are only counted have times by the samples of their run, or by those
+# of a reference, and none with --raw.
+rec counted --count-only -- ./prog 1500
+calls counted
+"$WEFT" report counted >table || fail "no report of what was counted"
+grep -q 'of the run that counted calls' table || fail "not said: $(cat table)"
+"$WEFT" report --raw counted | grep -q 'there are no times' || fail "raw times of counted calls"
+"$WEFT" export -o counted.pb counted || fail "no profile of what was counted"
+"$WEFT" report counted.pb | grep -q '%.*leaf' || fail "the profile has no times"
+"$WEFT" report --raw counted.pb | grep -q 'there are no times' ||
+	fail "raw times in a profile of counted calls"
+rec counted-same --count-only --reference -- ./prog 1500
+calls counted-same
+shares "a run before, counted" counted-same
+
 rec off --duty 200ms/1s -- ./prog 6000 n
 shares "while it is off" off
 calls_in_windows=$(awk -F, '$1 == "leaf"' csv)

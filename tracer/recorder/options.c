@@ -372,8 +372,8 @@ static struct poptOption rows[] = {
 	{ "no-native", 0, POPT_ARG_NONE, &opt.no_native, 0,
 	  "do not record native calls", NULL },
 	{ "count-only", 0, POPT_ARG_NONE, &opt.count_only, 0,
-	  "count the calls of each stack, without times: the cheapest way",
-	  NULL },
+	  "count the calls of each stack, with times by samples alone: the "
+	  "cheapest way", NULL },
 	{ "label", 0, READ(read_label),
 	  "put KEY=VALUE into the trace, each piece and each snapshot, e.g. "
 	  "service=shop; may be given several times; WEFT_LABELS may have "

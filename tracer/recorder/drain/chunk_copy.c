@@ -24,6 +24,21 @@ static void last_for_brief(struct chunk_header *h,
 		h->tick_end = end < now.tick ? end : now.tick;
 }
 
+/* Calls that are only counted have no ticks. Of a thread that has ended, the
+ * kernel knows until when it ran. */
+static uint64_t last_of_counted(const struct chunk_source *source,
+				const struct chunk_header *h)
+{
+	struct cpu_watch *const w = source->cpu;
+
+	if (!w || source->slot >= w->slots || h->level != 0 ||
+	    h->records > 0 || !(source->flags & CHUNK_TAKEN) ||
+	    chunk_counted(source) == 0)
+		return 0;
+	cpu_watch_read(w, source->slot);
+	return w->slot[source->slot].offcpu.known_to;
+}
+
 /* Add what the kernel has noted of the thread. A PARTIAL chunk has none of it:
  * what is written once is not kept for the whole chunk. */
 static void add_noted(const struct chunk_source *source,
@@ -57,6 +72,7 @@ int chunk_copy(uint64_t *out, const struct chunk_source *source,
 	uint64_t *const behind = buffer_body(out, &b, &end);
 
 	last_for_brief(h, source, end);
+	last_for_brief(h, source, last_of_counted(source, h));
 	chunk_items_read(items, out, CHUNK_MAX_WORDS);
 	items->to = behind;
 	items->room = CHUNK_MAX_WORDS - (uint32_t)(behind - out) - h->funcs;
