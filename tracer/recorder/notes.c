@@ -95,6 +95,14 @@ static void note_sampled(const struct recording *r, struct meta *m)
 		   sizeof(threads), w->refused, "threads"), why);
 }
 
+static void note_reference(const struct recording *r, struct meta *m)
+{
+	char text[REFERENCE_TEXT];
+
+	if (reference_text(&r->reference, text))
+		meta_note(m, "reference", text);
+}
+
 /* Why it was made; and since when, as CLOCK_REALTIME ns, all that was recorded
  * is in it. */
 static void note_snapshot(const struct recording *r, struct meta *m)
@@ -279,6 +287,7 @@ static void note_end(const struct recording *r, struct meta *m)
 			   r->rotation.removed);
 	}
 	note_sampled(r, m);
+	note_reference(r, m);
 	note_cost(r, m); /* the start may have been too early */
 	meta_note(m, "complete", is_complete(r) ? "yes" : "no");
 	if (r->drain.selection) {

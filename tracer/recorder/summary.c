@@ -402,18 +402,10 @@ static void diagnose(const struct recording *r)
 static void print_reference(const struct recording *r)
 {
 	const struct reference *const f = &r->reference;
-	static const char *const of[] = {
-		[REFERENCE_RUN] = "a run before",
-		[REFERENCE_ONLY] = "all of it",
-		[REFERENCE_OFF] = "while recording was off"
-	};
-	char samples[MANY], threads[MANY];
+	char text[REFERENCE_TEXT], threads[MANY];
 
-	if (f->all > 0)
-		message_summary("reference: %s, %.3f s of CPU time (%s)",
-				many(samples, f->all, "samples"),
-				(double)f->all * (double)reference_unit(f) /
-				1e9, of[f->kind]);
+	if (reference_text(f, text))
+		message_summary("reference: %s", text);
 	if (f->sampler.left_out > 0)
 		message_summary("note: %s had no place in it: `ulimit -n` is "
 				"too low", many(threads, f->sampler.left_out,

@@ -2,10 +2,12 @@
  * order of time first: a library is mapped on one, and sampled on another.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/reference/reference.h"
+#include "tracer/recorder/base/amount.h"
 #include "tracer/recorder/base/rate.h"
 #include "tracer/recorder/names/chunk_names.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,6 +262,25 @@ void reference_end(struct reference *f)
 		code_map_free(&f->image[--f->images]);
 	sampler_end(&f->sampler);
 	f->is_on = false;
+}
+
+/* ---- what it came to ---- */
+
+bool reference_text(const struct reference *f, char text[REFERENCE_TEXT])
+{
+	static const char *const of[] = {
+		[REFERENCE_RUN] = "a run before",
+		[REFERENCE_ONLY] = "all of it",
+		[REFERENCE_OFF] = "while recording was off"
+	};
+	char samples[64];
+
+	if (f->all == 0)
+		return false;
+	amount_many(samples, sizeof(samples), f->all, "samples");
+	snprintf(text, REFERENCE_TEXT, "%s, %.3f s of CPU time (%s)", samples,
+		 (double)f->all * (double)reference_unit(f) / 1e9, of[f->kind]);
+	return true;
 }
 
 /* ---- items ---- */

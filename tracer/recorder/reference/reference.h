@@ -51,6 +51,10 @@ static inline uint64_t reference_unit(const struct reference *f)
 	return f->period > 2 * f->cost ? f->period - f->cost : f->period;
 }
 
+/* "15,277 samples, 3.507 s of CPU time (a run before)". False: there is none. */
+enum { REFERENCE_TEXT = 128 };
+bool reference_text(const struct reference *f, char text[REFERENCE_TEXT]);
+
 /* Hand over what was counted, as items for META chunks: write gets each of
  * them, and then again from the module on whenever it returns false because a
  * chunk is full. Afterwards nothing is counted. */
