@@ -234,7 +234,7 @@ static void note_archive(struct meta *m, const struct archive *a)
 
 static void note_budget(struct meta *m, const struct budget *b)
 {
-	meta_print(m, "budget.share", "%.2f%%", 100 * b->share);
+	meta_print(m, "budget.share", "%.2f%%", 100 * budget_share(b));
 	meta_print(m, "budget.counted", "%" PRIu32, b->counted);
 	meta_print(m, "budget.changes", "%" PRIu32, b->changes);
 	meta_print(m, "budget.no-room", "%" PRIu32,

@@ -288,7 +288,7 @@ static bool see_calls(const struct budget *b, struct budget_sight *s)
 }
 
 /* False: not enough was seen. */
-static bool see_share(struct budget *b, struct budget_sight *s)
+static bool see_share(const struct budget *b, struct budget_sight *s)
 {
 	*s = (struct budget_sight){ .limit = b->limit,
 				    .now = (double)rate_mono() / 1e9 };
@@ -321,6 +321,14 @@ static void decide(struct budget *b)
 	else if (b->samples > MANY_SAMPLES)
 		fade(b, 0.5);
 	free(was);
+}
+
+double budget_share(const struct budget *b)
+{
+	struct budget_sight sight;
+
+	return see_share(b, &sight) ? sight.share :
+	       b->cpu_s == 0 ? b->share : 0;
 }
 
 uint32_t budget_beat(struct budget *b, uint64_t now)

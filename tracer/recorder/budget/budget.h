@@ -37,5 +37,8 @@ int budget_init(struct budget *b, double limit, struct pool_owner *owner,
 /* A finished chunk of that many words passes. */
 void budget_note(struct budget *b, const struct chunk_items *items,
 		 uint32_t words);
+/* What recording has taken since a verdict changed last, or before that, if
+ * nothing came since; 0: that is not known. */
+double budget_share(const struct budget *b);
 /* Decide, at times. now: ms. Returns ms until it wants to be asked again. */
 uint32_t budget_beat(struct budget *b, uint64_t now);
