@@ -31,6 +31,17 @@ uint64_t text_hash(uint64_t seed, const char *text)
 	return text_hash_bytes(seed, text, strlen(text) + 1);
 }
 
+uint64_t text_hash_function(const char *name, size_t n)
+{
+	const char *const clone = memmem(name, n, " [clone", 7);
+	const char *const dot = memchr(name, '(', n) ? NULL :
+				memchr(name, '.', n);
+	const char *const end = clone ? clone : dot && dot > name ? dot :
+				name + n;
+
+	return text_hash_bytes(0, name, (size_t)(end - name));
+}
+
 bool text_begins(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;

@@ -14,6 +14,11 @@ uint64_t text_hash_bytes(uint64_t seed, const void *bytes, size_t n);
  * the first one's hash as seed, do not run into one another. */
 uint64_t text_hash(uint64_t seed, const char *text);
 
+/* The hash of a native function's name of n bytes: what the compiler made of
+ * one function in pieces, "work.part.0" or "work(int) [clone .cold]", is called
+ * as the function is. */
+uint64_t text_hash_function(const char *name, size_t n);
+
 bool text_begins(const char *text, const char *with);
 
 /* What follows the last '/' of path; all of it if nothing follows. Points into

@@ -1,6 +1,6 @@
 /* cmd_validate.c - "weft validate": runs a program with and without recording,
- * and tells how far the recorded times agree with samples of runs in which
- * no call was recorded. tables/agreement compares them.
+ * and tells how far the recorded times agree with samples of runs without weft
+ * in them. findings/agreement compares them.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
@@ -22,16 +22,16 @@
 #include <unistd.h>
 
 /* The options. */
-static const char *arg_output, *arg_rate;
-static const char *arg_budget = "5%";
+static const char *arg_output, *arg_rate, *arg_plain;
 static size_t arg_top = 20;
 
 static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "DIR",
 	  .to = &arg_output, .help = "keep the traces in the folder DIR, which "
 	  "must not exist" },
-	{ .type = OPT_TEXT, .name = "budget", .arg = "P%", .to = &arg_budget,
-	  .help = "the budget of the second run; none: without that run" },
+	{ .type = OPT_TEXT, .name = "plain", .arg = "PROGRAM",
+	  .to = &arg_plain, .help = "compare with this program, such as its "
+	  "build without -finstrument-functions" },
 	{ .type = OPT_TEXT, .name = "sample-rate", .arg = "HZ",
 	  .to = &arg_rate, .help = "samples a second, as in weft record" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
@@ -41,18 +41,11 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
-/* The runs: one that is recorded, one with a budget, and two in which calls are
- * only counted, which differ by chance alone. A thread's samples come with its
- * chunks, and only threads with calls have any: so they are counted, at
- * least. */
-enum { RECORDED, BUDGET, ONE, OTHER, RUNS };
-static const char *const run_names[RUNS] = { "recorded", "budget", "one",
+/* The runs: one that is recorded, one that is recorded with a reference, and
+ * two that are only sampled, which differ by chance alone. */
+enum { RECORDED, REFERENCED, ONE, OTHER, RUNS };
+static const char *const run_names[RUNS] = { "recorded", "referenced", "one",
 					     "other" };
-
-static bool is_made(int run)
-{
-	return run != BUDGET || strcmp(arg_budget, "none") != 0;
-}
 
 /* What is known of a function of the recorded run: how much of its own code the
  * runs have. */
@@ -92,6 +85,7 @@ static void be_recorder(const char *recorder, const char *trace, int run,
 {
 	const char **const argv = mem_alloc((size_t)(count + 12) *
 					    sizeof(*argv));
+	char reference[PATH_MAX + 16] = "--reference";
 	size_t n = 0;
 
 	argv[n++] = "weft record";
@@ -102,16 +96,15 @@ static void be_recorder(const char *recorder, const char *trace, int run,
 		argv[n++] = "--sample-rate";
 		argv[n++] = arg_rate;
 	}
-	if (run == BUDGET) {
-		argv[n++] = "--budget";
-		argv[n++] = arg_budget;
-	} else if (run != RECORDED) {
-		argv[n++] = "--count-only";
-		argv[n++] = "--no-lua";
-	}
+	if (run == REFERENCED && arg_plain)
+		snprintf(reference, sizeof(reference), "--reference=%s",
+			 arg_plain);
+	if (run != RECORDED)
+		argv[n++] = run == REFERENCED ? reference : "--sample-only";
 	argv[n++] = "--";
 	for (int i = 0; i < count; i++)
-		argv[n++] = program[i];
+		argv[n++] = i == 0 && arg_plain && run >= ONE ? arg_plain :
+			    program[i];
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	execv(recorder, (char **)argv);
 	_exit(127);
@@ -177,23 +170,35 @@ static uint64_t module_key(struct func_table *t, elf_id id)
 	       text_hash(2, m->path);
 }
 
-/* Recorded functions: by module and offset, and by module and name. */
+/* Functions of the recorded run: by module and offset, and by name beside the
+ * module, or beside 0 for any. */
 static struct map *map_functions(struct func_table *t)
 {
 	struct map *const of = map_new();
 
 	for (func_id id = 1; id <= func_count(t); id++) {
 		const struct func *const f = func_get(t, id);
-		uint32_t *by_name;
+		const uint64_t module = f->kind == FUNC_NATIVE ?
+					module_key(t, f->module) : 0;
+		uint64_t name;
 
 		if (f->kind != FUNC_NATIVE)
 			continue;
-		*map_put(of, module_key(t, f->module), f->offset) = id;
-		by_name = map_put(of, ~module_key(t, f->module),
-				  text_hash(0, f->name));
-		*by_name = *by_name == 0 ? id : *by_name;
+		name = text_hash_function(f->name, strlen(f->name));
+		*map_put(of, module, f->offset) = id;
+		*map_put(of, ~module, name) = id;
+		*map_put(of, 0, name) = id;
 	}
+	for (elf_id m = 1; m <= func_elf_count(t); m++)
+		*map_put(of, module_key(t, m), UINT64_MAX) = 1; /* is here */
 	return of;
+}
+
+static func_id named(const struct map *of, uint64_t module, const char *name,
+		     size_t length)
+{
+	return map_find(of, map_find(of, module, UINT64_MAX) ? ~module : 0,
+			text_hash_function(name, length));
 }
 
 /* The recorded function that the code at a place is of, inlined or not: the
@@ -201,95 +206,104 @@ static struct map *map_functions(struct func_table *t)
 static func_id function_at(const struct map *of, uint64_t module,
 			   const struct code_place *p)
 {
-	const char *const lines = p->inlined ? p->inlined : "";
 	func_id id = map_find(of, module, p->begin);
-	char name[1024];
 
-	if (id == 0 && p->begin % 2 != 0)
-		id = map_find(of, module, p->begin - 1);
-	for (const char *at = lines, *end; (end = strchr(at, '\n'));
+	if (id == 0)
+		id = named(of, module, p->name, strlen(p->name));
+	for (const char *at = p->inlined, *end; at && (end = strchr(at, '\n'));
 	     at = end + 1) {
-		func_id inner;
+		const func_id inner = named(of, module, at,
+					    (size_t)(end - at));
 
-		if ((size_t)(end - at) >= sizeof(name))
-			continue;
-		memcpy(name, at, (size_t)(end - at));
-		name[end - at] = '\0';
-		inner = map_find(of, ~module, text_hash(0, name));
 		id = inner != 0 ? inner : id;
 	}
 	return id;
 }
 
-/* Samples of a run in which no call was recorded. */
+/* Of a run that was only sampled. */
 static void take_samples(struct comparison *c, int run, const struct map *of)
 {
 	struct session *const s = c->load[run].session;
 
-	for (size_t i = 0; i < cct_sample_count(s->cct); i++) {
-		const struct cct_sample *const at = cct_sample_get(s->cct, i);
+	for (size_t i = 0; i < s->reference.count; i++) {
+		const struct reference_count *const at = &s->reference.at[i];
 		const struct code_place *const p = &s->places[at->place];
 
-		if (p->name && p->kind != PLACE_PROBE)
+		if (p->name)
 			c->own[run][function_at(of, module_key(s->funcs,
-				p->module), p)] += at->period;
+				p->module), p)] += at->ns;
 	}
 	c->own[run][0] = 0;
 }
 
-/* Of a recorded node, only time in its own code is comparable: in the other
- * runs nobody knows who called memcpy. */
-static void take_node(struct comparison *c, int run, node_id id,
+/* Of a recorded node, only time in its own code is comparable: samples alone do
+ * not tell who called memcpy. A reference has told what the node has of other
+ * code. */
+static void take_node(struct comparison *c, int run, node_id id, double other,
 		      const struct map *of)
 {
 	struct session *const s = c->load[run].session;
 	const struct cct_node *const n = cct_get(s->cct, id);
 	const struct cct_sampled *const at = cct_sampled_of(s->cct, id);
-	const uint64_t off = cct_cpu_of(s->cct, id).off;
-	const double all = (double)at->own + (double)at->other;
-	const double own = all > 0 ? (double)at->own / all : 1;
-
 	const struct func *const f = func_get(s->funcs, n->func);
+	const double off = (double)cct_cpu_of(s->cct, id).off;
+	const double all = (double)at->own + (double)at->other;
+	const double part = all > 0 ? (double)at->own / all : 1;
 	func_id func;
 
-	if (f->kind != FUNC_NATIVE)
+	if (f->kind != FUNC_NATIVE || !f->module)
 		return;
 	func = map_find(of, module_key(s->funcs, f->module), f->offset);
-	c->own[run][func] += n->self < off ? 0 : (double)(n->self - off) * own;
+	c->own[run][func] += fmax(run == RECORDED ?
+		((double)n->self - off) * part : (double)n->self - off - other,
+		0);
 	if (run == RECORDED)
-		c->raw[func] += at->raw < off ? 0 :
-				(double)(at->raw - off) * own;
+		c->raw[func] += fmax(((double)at->raw - off) * part, 0);
 }
 
-static int take_nodes(struct comparison *c, int run, const struct map *of)
+static void take_nodes(struct comparison *c, int run, const struct map *of)
 {
 	struct cct *const t = c->load[run].session->cct;
+	double *const other = mem_alloc((cct_count(t) + 1) * sizeof(*other));
 
-	if (!(c->load[run].session->net.is_net & NET_SAMPLED))
-		return err_add("the kernel takes no samples, or too few: weft "
-			       "info of a trace says why");
+	for (size_t i = 0; i < cct_sample_count(t); i++) {
+		const struct cct_sample *const at = cct_sample_get(t, i);
+
+		other[at->node] += at->worth;
+	}
 	for (node_id id = 1; id <= cct_count(t); id++)
-		take_node(c, run, id, of);
+		take_node(c, run, id, other[id], of);
 	c->own[run][0] = 0;
-	return 0;
+	mem_free(other);
+}
+
+/* Only with a reference that fits is there a net time by it. */
+static bool is_referenced(const struct comparison *c)
+{
+	return c->load[REFERENCED].session->net.is_net & NET_REFERENCE;
 }
 
 static int take_all(struct comparison *c)
 {
 	struct session *const s = c->load[RECORDED].session;
-	struct map *const of = map_functions(s->funcs);
-	int status = 0;
+	struct map *of;
 
+	if (!(s->net.is_net & NET_SAMPLED) ||
+	    c->load[ONE].session->reference.samples == 0)
+		return err_add("the kernel takes no samples, or too few: weft "
+			       "info of a trace says why");
+	of = map_functions(s->funcs);
 	c->count = func_count(s->funcs) + 1;
 	for (int i = 0; i < RUNS; i++)
 		c->own[i] = mem_alloc(c->count * sizeof(*c->own[i]));
 	c->raw = mem_alloc(c->count * sizeof(*c->raw));
 	take_samples(c, ONE, of);
 	take_samples(c, OTHER, of);
-	for (int i = RECORDED; i <= BUDGET && status == 0; i++)
-		status = is_made(i) ? take_nodes(c, i, of) : 0;
+	take_nodes(c, RECORDED, of);
+	if (is_referenced(c))
+		take_nodes(c, REFERENCED, of);
 	map_free(of);
-	return status;
+	return 0;
 }
 
 /* ---- output ------------------------------------------------------------- */
@@ -300,7 +314,7 @@ static METRIC_GETTER(get_share)
 	metric_show(v, "%.1f%%", v->real);
 }
 
-/* The two runs in which nothing was recorded are one here. */
+/* The two runs that were only sampled are one here. */
 static METRIC_GETTER(get_truth)
 {
 	const struct row *const r = row;
@@ -309,20 +323,14 @@ static METRIC_GETTER(get_truth)
 	metric_show(v, "%.1f%%", v->real);
 }
 
-static METRIC_GETTER(get_budget)
-{
-	get_share(s, m, row, v);
-	v->is_unknown = !is_made(BUDGET);
-}
-
 static const struct metric metrics[] = {
 	{ "unrecorded", METRIC_REAL, .get = get_truth, .decimals = 4 },
 	{ "net", METRIC_REAL, .get = get_share, .decimals = 4,
 	  .at = offsetof(struct row, share[RECORDED]) },
 	{ "raw", METRIC_REAL, .get = get_share, .decimals = 4,
 	  .at = offsetof(struct row, raw) },
-	{ "budget", METRIC_REAL, .get = get_budget, .decimals = 4,
-	  .at = offsetof(struct row, share[BUDGET]) },
+	{ "reference", METRIC_REAL, .get = get_share, .decimals = 4,
+	  .at = offsetof(struct row, share[REFERENCED]) },
 	METRIC_PLACE(struct row, func, "", ""),
 	{ "name", METRIC_TEXT, METRIC_NAME, "function", "function",
 	  .at = offsetof(struct row, func), .size = sizeof(func_id),
@@ -331,8 +339,8 @@ static const struct metric metrics[] = {
 };
 
 static const struct metric_view view = {
-	metrics, "unrecorded,net,raw,budget,file,name",
-	"name,language,module,file,line,unrecorded,net,raw,budget"
+	metrics, "unrecorded,net,raw,reference,file,name",
+	"name,language,module,file,line,unrecorded,net,raw,reference"
 };
 
 static double sum_of(const double *of, size_t n)
@@ -400,26 +408,26 @@ static void print_agreement(FILE *to, const char *what, struct agreement g,
 static void validate_print(const struct comparison *c)
 {
 	FILE *const to = table_notes();
-	const struct session *const s = c->load[ONE].session;
+	const double *const one = c->own[ONE];
 	const size_t n = c->count;
-	const struct agreement noise = agreement_of(c->own[ONE],
-						    c->own[OTHER], n);
+	const struct agreement noise = agreement_of(one, c->own[OTHER], n);
 	char text[OUT_NUMBER];
 
 	header_print_losses(&c->load[RECORDED]);
-	table_note("agreement with a run in which no call was recorded (%s)",
-		   out_number_many(text, cct_sample_count(s->cct), "samples"));
+	table_note("agreement with %s as it runs unrecorded (%s)", arg_plain ?
+		   arg_plain : "the program", out_number_many(text,
+		   c->load[ONE].session->reference.samples, "samples"));
+	if (!is_referenced(c))
+		table_note("a reference did not fit the recorded run");
 	fprintf(to, "%-26s %8s  %6s %11s %16s\n", "", "top 10", "tau 30",
 		"misplaced", "noise taken out");
-	print_agreement(to, "raw self", agreement_of(c->own[ONE], c->raw,
-						     n), noise.misplaced);
-	print_agreement(to, "net self", agreement_of(c->own[ONE],
-						     c->own[RECORDED], n),
+	print_agreement(to, "raw self", agreement_of(one, c->raw, n),
 			noise.misplaced);
-	if (is_made(BUDGET))
-		print_agreement(to, "net self, with a budget",
-				agreement_of(c->own[ONE], c->own[BUDGET], n),
-				noise.misplaced);
+	print_agreement(to, "net self", agreement_of(one, c->own[RECORDED], n),
+			noise.misplaced);
+	if (is_referenced(c))
+		print_agreement(to, "self with --reference", agreement_of(one,
+				c->own[REFERENCED], n), noise.misplaced);
 	print_agreement(to, "the same run once more", noise, -1);
 	if (!table_args.csv)
 		putchar('\n');
@@ -440,7 +448,7 @@ static enum cmd_exit run_and_load(struct comparison *c, const char *recorder,
 	snprintf(trace, sizeof(trace), "%s/%s", c->dir, run_names[run]);
 	status = load_open(&c->load[run], 1, &operand);
 	c->load[run].path = run_names[run];
-	if (status == CMD_OK)
+	if (status == CMD_OK && run <= REFERENCED)
 		status = header_need_calls(&c->load[run]);
 	return status;
 }
@@ -452,8 +460,7 @@ static enum cmd_exit compare(struct comparison *c, const char *recorder,
 
 	load_want_net(true);
 	for (int i = 0; i < RUNS && status == CMD_OK; i++)
-		if (is_made(i))
-			status = run_and_load(c, recorder, i, count, program);
+		status = run_and_load(c, recorder, i, count, program);
 	if (status == CMD_OK && take_all(c) != 0)
 		status = CMD_UNREADABLE;
 	if (status == CMD_OK)
@@ -466,24 +473,11 @@ static enum cmd_exit compare(struct comparison *c, const char *recorder,
 	return status;
 }
 
-/* The recorder would refuse it only after the first run. */
-static bool is_budget(const char *text)
-{
-	char *end;
-	const double percent = strtod(text, &end);
-
-	return !is_made(BUDGET) ||
-	       (percent > 0 && percent <= 90 && strcmp(end, "%") == 0);
-}
-
 static int check_command_line(int count)
 {
 	if (count == 0)
 		return err_add("a program is needed: weft validate -- PROGRAM "
 			       "ARGUMENT...");
-	if (!is_budget(arg_budget))
-		return err_add("--budget wants a share of the CPU time such as "
-			       "5%%, above 0%% and at most 90%%, or none");
 	if (arg_rate && strcmp(arg_rate, "0") == 0)
 		return err_add("--sample-rate 0 leaves no samples to compare "
 			       "with; give another rate");
@@ -513,19 +507,19 @@ const struct cmd cmd_validate = {
 	.args = "-- PROGRAM ARGUMENT...",
 	.summary = "say how far the times of a program can be trusted",
 	.about =
-	"Runs the program four times: recorded, recorded with a budget, and\n"
-	"then twice with calls only counted, so that samples of the kernel\n"
-	"alone say where its time goes. Then says how far the recorded times\n"
-	"agree with these samples: how many of the ten functions with most\n"
-	"self time are the same, Kendall's tau of the first 30 (1: the same\n"
+	"Runs the program recorded, recorded with --reference, and twice\n"
+	"without anything of weft in it, so that samples of the kernel alone\n"
+	"say where its time goes. Then says how far the recorded times agree\n"
+	"with these samples: how many of the ten functions with most self\n"
+	"time are the same, Kendall's tau of the first 30 (1: the same\n"
 	"order), and how much of all self time is given to other functions.\n"
 	"The samples have noise, too: the last line compares the two runs\n"
-	"that only counted, and the last column takes that noise out.\n"
+	"that were only sampled, and the last column takes that noise out.\n"
 	"\n"
-	"Only time in native functions' own code is compared: nobody knows\n"
-	"who called libc's functions where no call is recorded. The program\n"
-	"must run for some seconds at least, and do the same each time. What\n"
-	"it prints goes to stderr.",
+	"Only time in native functions' own code is compared: samples alone\n"
+	"do not tell who called libc's functions. The program must run for\n"
+	"some seconds at least, and do the same each time. What it prints\n"
+	"goes to stderr.",
 	.opts = opts,
 	.run = validate_run,
 	.is_unpaged = true,

@@ -34,19 +34,6 @@ struct join {
 
 /* ---- names -------------------------------------------------------------- */
 
-/* What the compiler made of one function in pieces, "work.part.0" or
- * "work(int) [clone .cold]", is called as the function is. */
-static uint64_t hash_name(const char *name, size_t length)
-{
-	const char *const clone = memmem(name, length, " [clone", 7);
-	const char *const dot = memchr(name, '(', length) ? NULL :
-				memchr(name, '.', length);
-	const char *const end = clone ? clone : dot && dot > name ? dot :
-				name + length;
-
-	return text_hash_bytes(0, name, (size_t)(end - name));
-}
-
 /* Several functions of one name cannot be told by it. */
 enum { SEVERAL = UINT32_MAX };
 
@@ -68,7 +55,7 @@ static void find_names(struct join *j)
 
 		if (f->kind != FUNC_NATIVE || f->name[0] == '\0')
 			continue;
-		hash = hash_name(f->name, strlen(f->name));
+		hash = text_hash_function(f->name, strlen(f->name));
 		add_name(j->named, hash, 0, id);
 		add_name(j->named, hash, f->module, id);
 		j->has_funcs[f->module] = true;
@@ -80,7 +67,7 @@ static void find_names(struct join *j)
 static func_id named(const struct join *j, elf_id module, const char *name,
 		     size_t length)
 {
-	const func_id id = map_find(j->named, hash_name(name, length),
+	const func_id id = map_find(j->named, text_hash_function(name, length),
 				    j->is_here[module] ? module : 0);
 
 	return id == SEVERAL ? 0 : id;
@@ -120,8 +107,8 @@ static struct piece *other_at(struct join *j, uint32_t place)
 	uint32_t called = 0;
 
 	if (*known == 0 && p->name && !j->is_here[p->module])
-		called = map_find(j->other_called,
-				  hash_name(p->name, strlen(p->name)), 0);
+		called = map_find(j->other_called, text_hash_function(p->name,
+				  strlen(p->name)), 0);
 	if (*known == 0 && called) {
 		*known = called;
 	} else if (*known == 0) {
@@ -135,8 +122,8 @@ static struct piece *other_at(struct join *j, uint32_t place)
 		*known = (uint32_t)j->others;
 	}
 	if (p->name && j->is_here[p->module])
-		*map_put(j->other_called,
-			 hash_name(p->name, strlen(p->name)), 0) = *known;
+		*map_put(j->other_called, text_hash_function(p->name,
+			 strlen(p->name)), 0) = *known;
 	return &j->other[*known - 1];
 }
 

@@ -85,11 +85,12 @@ recorded() {
 	grep '^weft: lost: *[1-9]' "$T/err"
 }
 
-# shares BUILD LABEL [OPTION...]: what weft report says of $T/trace is one more
-# row of the table.
+# shares BUILD LABEL OPTION: what weft report says of $T/trace is one more row of
+# the table. With --sampled, libc's time is not its caller's; raw times cannot
+# tell.
 shares() {
 	local to=$T/shares.${#rows[@]}
-	"$WEFT" report --csv -n 0 "${@:3}" "$T/trace" 2>"$T/err" >"$T/csv" &&
+	"$WEFT" report --csv -n 0 "$3" "$T/trace" 2>"$T/err" >"$T/csv" &&
 		lua5.4 tests/bench/yardstick.lua weft "$R/$1" <"$T/csv" \
 			>"$to" || die "$1: $(tail -n 1 "$T/err")"
 	rows+=("$2" "$to")
@@ -101,20 +102,15 @@ compared() {
 		"${rows[@]}"
 }
 
-# With --sampled, libc's time is not its caller's; raw times cannot tell.
-net() {
-	shares "$1" "$2" && shares "$1" "$2, --sampled" --sampled
-}
-
 flagged() {
 	local -a rows=()
 	truth "$1" "$1"
 	recorded "$1"
 	shares "$1" raw --raw
-	net "$1" net
+	shares "$1" net --sampled
 	! has --reference || {
 		recorded "$1" --reference
-		net "$1" --reference
+		shares "$1" --reference --sampled
 	}
 	echo
 	echo "== ${1/./, built with the }: perf of this build, unrecorded"
@@ -128,10 +124,10 @@ plain() {
 	cat "$T/$1.flag-g".perf.* >"$T/perf.flag"
 	recorded "$1.flag-g"
 	shares "$1.flag-g" raw --raw
-	net "$1.flag-g" net
+	shares "$1.flag-g" net --sampled
 	! has --reference || {
 		recorded "$1.flag-g" --reference="$R/$1.plain-g"
-		net "$1.flag-g" --reference=PLAIN
+		shares "$1.flag-g" --reference=PLAIN --sampled
 	}
 	echo
 	echo "== $1, built with the flag: perf of the build without it"

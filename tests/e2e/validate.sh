@@ -1,7 +1,7 @@
 #!/bin/bash
 # weft validate: of a program whose calls are long, recorded times agree with
 # samples of the program that is not recorded, in a thread of its own, too; so do
-# those with a budget.
+# those with a reference, of the program or of its build without the flag.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 cat >"$T/work.c" <<'C'
@@ -41,43 +41,51 @@ int main(void)
 C
 gcc -O1 -g -finstrument-functions -o "$T/work" "$T/work.c" -lpthread ||
 	fail "no program"
-for bad in 5 0% 91% x none%; do
-	"$WEFT" validate --budget $bad -- "$T/work" >"$T/out" 2>"$T/err"
-	[ $? = 1 ] || fail "--budget $bad is taken"
-	grep -q 'or none' "$T/err" || fail "--budget $bad: $(cat "$T/err")"
-done
-"$WEFT" validate -o "$T/kept" --sample-rate 997 --budget 4% --csv -- \
-	"$T/work" >"$T/csv" 2>"$T/err" || {
+gcc -O1 -g -o "$T/plain" "$T/work.c" -lpthread || fail "no plain program"
+"$WEFT" validate -o "$T/kept" --sample-rate 997 --csv -- "$T/work" \
+	>"$T/csv" 2>"$T/err" || {
 	grep -q 'takes no samples, or too few' "$T/err" || fail "it fails"
 	echo "the kernel takes no samples here"
 	exit 77
 }
-[ "$(grep -c '^of the program$' "$T/err")" = 4 ] || fail "not four runs"
-for run in recorded budget one other; do
+[ "$(grep -c '^of the program$' "$T/err")" = 5 ] || fail "not five runs"
+for run in recorded referenced one other; do
 	[ -d "$T/kept/$run" ] || fail "no trace of the run \"$run\""
 	"$WEFT" info "$T/kept/$run" >"$T/info" || fail "weft info fails"
 	grep -qE 'samples\.period +(9|10)[0-9]{5}$' "$T/info" ||
 		fail "$run: another rate: $(grep samples "$T/info")"
 done
-"$WEFT" report "$T/kept/budget" | grep -q 'with --budget 4%' ||
-	fail "the run with a budget has none"
-# Name, then the shares unrecorded, net, raw and with a budget; work is little.
-awk -F, '
-BEGIN { part["half"] = 55.2; part["quarter"] = 27.6; part["eighth"] = 13.8
-	part["least"] = 3.4; part["work"] = part["main"] = 0 }
-NR > 1 {
-	seen++
-	for (i = 6; i <= 9; i++) {
-		off = $i - part[$1]
-		if (!($1 in part) || off > 8 || off < -8)
-			bad = 1
+"$WEFT" report "$T/kept/referenced" | grep -q 'as it runs unrecorded' ||
+	fail "the run with a reference has none"
+# agrees: $T/csv has name, then the shares unrecorded, net, raw and with a
+# reference; work is little. $T/err says how far they agree.
+agrees() {
+	awk -F, '
+	BEGIN { part["half"] = 55.2; part["quarter"] = 27.6
+		part["eighth"] = 13.8; part["least"] = 3.4
+		part["work"] = part["main"] = 0 }
+	NR > 1 {
+		seen++
+		for (i = 6; i <= 9; i++) {
+			off = $i - part[$1]
+			if (!($1 in part) || off > 8 || off < -8)
+				bad = 1
+		}
 	}
+	END { exit bad || seen != 6 }' "$T/csv" || fail "shares: $(cat "$T/csv")"
+	sed 's/^self with --reference/by self/' "$T/err" |
+		awk '/^(raw|net|by) self/ { seen++
+			if ($6 + 0 < 0.5 || $7 + 0 > 15) { print; bad = 1 } }
+		END { exit bad || seen != 3 }' || fail "agreement: $(cat "$T/err")"
+	sed -n 's/^\(... self\)[^0-9]*/note: validate: \1: /p' "$T/err"
 }
-END { exit bad || seen != 6 }' "$T/csv" || fail "shares: $(cat "$T/csv")"
-sed 's/, with a budget//' "$T/err" | awk '/^(raw|net) self/ { seen++
-	if ($6 + 0 < 0.5 || $7 + 0 > 15) { print; bad = 1 } }
-END { exit bad || seen != 3 }' || fail "agreement: $(cat "$T/err")"
-sed -n 's/^\(... self\)[^0-9]*/note: validate: \1: /p' "$T/err"
+agrees
+# Of the build without the flag, functions are found by their names.
+"$WEFT" validate --plain "$T/plain" --sample-rate 997 --csv -- "$T/work" \
+	>"$T/csv" 2>"$T/err" || fail "--plain fails"
+grep -q "agreement with $T/plain as it runs unrecorded" "$T/err" ||
+	fail "--plain is not said"
+agrees
 TMPDIR=$T "$WEFT" validate -- /bin/false >"$T/out" 2>"$T/err" && fail "no word"
 ls "$T" | grep -q weft-validate &&
 	fail "a folder is left"
