@@ -242,6 +242,19 @@ static NOINLINE void enter_or_count(uint64_t fn, uint64_t site, uint64_t sp)
 		enter(fn, site, sp);
 }
 
+/* The common case of a call that is only counted, in a function that calls none
+ * that return to it. */
+static NOINLINE void enter_counted(uint64_t fn, uint64_t site, uint64_t sp,
+				   struct thread_state *s)
+{
+	if (likely(s->busy == 0) && likely(s->awaited != fn) &&
+	    entry_says_nothing(s, site, sp) &&
+	    TRY(s, sp, likely(counted_is_noded(s, s->top - 1)) &&
+		       likely(counted_again(s, fn))))
+		return;
+	enter_or_count(fn, site, sp);
+}
+
 static NOINLINE void leave_or_count(uint64_t fn, uint64_t site, uint64_t sp)
 {
 	struct thread_state *const s = thread_hot;
@@ -404,6 +417,10 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 		if (e->key == (uint64_t)fn + KEY_SKIPPED &&
 		    entry_says_nothing(s, (uint64_t)site, sp))
 			return;
+		if (e->key == ((uint64_t)fn | KEY_COUNTED)) {
+			enter_counted((uint64_t)fn, (uint64_t)site, sp, s);
+			return;
+		}
 	}
 	if (unlikely(s->busy != 0) ||
 	    !TRY(s, sp, entered(s, e, (uint64_t)fn, (uint64_t)site, sp, false)))
@@ -430,8 +447,10 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 	}
 	top = s->top;
 	if (unlikely(top[-1].key != (uint64_t)fn)) {
-		if (chunk_entry(s, (uint64_t)fn)->key !=
-		    (uint64_t)fn + KEY_SKIPPED)
+		const uint64_t key = chunk_entry(s, (uint64_t)fn)->key;
+
+		if (key != (uint64_t)fn + KEY_SKIPPED &&
+		    key != ((uint64_t)fn | KEY_COUNTED))
 			leave_or_count((uint64_t)fn, (uint64_t)site, sp);
 		return;
 	}

@@ -136,6 +136,17 @@ INLINE bool counted_quick(struct thread_state *s, uint64_t key)
 	return e != NULL;
 }
 
+/* The same where the innermost frame has a node. */
+INLINE bool counted_again(struct thread_state *s, uint64_t key)
+{
+	const struct counted_entry *const e =
+		counted_find_open(s, key | KEY_COUNTED, s->top[-1].node);
+
+	if (likely(e))
+		++*e->calls;
+	return e != NULL;
+}
+
 /* ------------------------------------------------------------ brief calls
  * They give their records back. */
 
