@@ -167,6 +167,7 @@ costs() {
 
 command -v perf >/dev/null ||
 	die "perf is not installed: apt-get install linux-perf"
+[ "$RUNS" -ge 2 ] || die "RUNS=$RUNS: the noise needs two"
 [ $# -gt 0 ] || set -- sqlite json zip lua server
 sources
 sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1
