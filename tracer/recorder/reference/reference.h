@@ -51,7 +51,8 @@ static inline uint64_t reference_unit(const struct reference *f)
 	return f->period > 2 * f->cost ? f->period - f->cost : f->period;
 }
 
-/* "15,277 samples, 3.507 s of CPU time (a run before)". False: there is none. */
+/* "15,277 samples, 3.507 s of CPU time (a run before)". False: there are
+ * none. */
 enum { REFERENCE_TEXT = 128 };
 bool reference_text(const struct reference *f, char text[REFERENCE_TEXT]);
 
