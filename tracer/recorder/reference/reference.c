@@ -324,7 +324,9 @@ static void write_module(const struct reference *f, uint32_t number,
 
 	item_put_module(item, number, MODULE_NOWHERE, 0, m->build.id,
 			(uint8_t)m->build.size, m->path, length);
-	write(ctx, item, item_module_words(length));
+	/* A chunk that was full is a new one now. */
+	if (!write(ctx, item, item_module_words(length)))
+		write(ctx, item, item_module_words(length));
 }
 
 void reference_take(struct reference *f, reference_write_fn *write, void *ctx)
