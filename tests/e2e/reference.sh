@@ -23,13 +23,14 @@ if no_switches first; then
 fi
 
 # shares NAME TRACE [OPTION...]: each of the functions in $of has as much of the
-# time, to 6 points. $of: not forked where one process is sampled.
-of="leaf threaded forked inlined"
+# time, to $points. $of: not forked where one process is sampled. Where it naps,
+# perf as well gives one up to 12 points more than another.
+of="leaf threaded forked inlined" points=6
 shares() {
 	"$WEFT" report --csv -n 0 "${@:3}" "$2" >csv 2>says || fail "$1: $(cat says)"
 	grep -q 'note: self and total are those of the program as it runs unrecorded' says ||
 		fail "$1: another kind of times: $(cat says)"
-	awk -F, -v name="$1" -v of="$of" 'NR == 1 {
+	awk -F, -v name="$1" -v of="$of" -v points=$points 'NR == 1 {
 			for (i = 1; i <= NF; i++)
 				at[$i] = i
 			next
@@ -39,7 +40,7 @@ shares() {
 			n = split(of, function_of, " ")
 			for (i = 1; i <= n; i++) {
 				share = 100 * self[function_of[i]] / all
-				if (share < 100 / n - 6 || share > 100 / n + 6) {
+				if (share < 100 / n - points || share > 100 / n + points) {
 					print name ": " function_of[i] " has " share " %"
 					bad = 1
 				}
@@ -91,11 +92,13 @@ rec counted-same --count-only --reference -- ./prog 1500
 calls counted-same
 shares "a run before, counted" counted-same
 
+points=12
 rec off --duty 200ms/1s -- ./prog 6000 n
 shares "while it is off" off
 calls_in_windows=$(awk -F, '$1 == "leaf"' csv)
 [ -n "$calls_in_windows" ] || fail "nothing was recorded in windows"
 
+points=6
 rec only --sample-only -- ./plain 1500
 "$WEFT" report only >table 2>why && fail "a trace of samples alone has a report"
 grep -q -- '--sample-only' why || fail "what it is good for is not said: $(cat why)"
@@ -117,7 +120,7 @@ kill -0 $pid || fail "the program was hurt"
 pkill -P $pid
 kill $pid
 wait $pid 2>/dev/null
-of="leaf threaded inlined"
+of="leaf threaded inlined" points=12
 shares "before it is attached" attached
 shares "attached, another trace" attached --reference watched
 
