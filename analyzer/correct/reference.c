@@ -491,7 +491,9 @@ static void join(struct join *j, struct arena *names)
 	cct_collect_samples(s->cct);
 	weigh(j);
 	keep_raw(s);
-	if (!find_scale(j, &scale, &error)) {
+	/* A trace may say anything: sums of ticks must fit. */
+	if (!find_scale(j, &scale, &error) ||
+	    !(r->ns * scale < (double)SESSION_SUM_MAX / 4)) {
 		cct_set_net(s->cct, s->net.is_net != 0);
 		return;
 	}
