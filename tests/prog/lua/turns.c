@@ -68,24 +68,26 @@ UNSEEN static int await(lua_State *L)
 	return 0;
 }
 
-static atomic_int threads = 1, arrived;
+static atomic_int threads = 1, arrived, waiting;
 
 /* turn(starts): sleeps until recording is turned on after all threads have come
  * here; or, if this one turns it on, until the file $GO is there. Returns the
- * time. No function of Lua's is called meanwhile. */
+ * time. No function of Lua's is called meanwhile. "ready": all have seen that
+ * recording is off, so that none takes the turn for the time before it. */
 UNSEEN static int turn(lua_State *L)
 {
 	const int starts = lua_toboolean(L, 1);
 	const char *const go = getenv("GO");
 	struct timespec t;
 
-	if (++arrived == threads) {
+	arrived++;
+	while (arrived < threads || is_on())
+		usleep(10000);
+	if (++waiting == threads) {
 		puts("ready");
 		fflush(stdout);
 	}
-	while (arrived < threads || (starts ? access(go, F_OK) != 0 : is_on()))
-		usleep(10000);
-	while (!starts && !is_on())
+	while (starts ? access(go, F_OK) != 0 : !is_on())
 		usleep(10000);
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	lua_pushnumber(L, (lua_Number)t.tv_sec + (lua_Number)t.tv_nsec / 1e9);
