@@ -124,6 +124,8 @@ struct pool {
 	uint32_t max_depth;           /* calls deeper in the stack of a thread
 	                               * or coroutine have no records; 0: all
 	                               * have */
+	uint32_t waits;               /* 1: calls of libc's that wait are
+	                               * recorded, too */
 	uint64_t asked;               /* its size before it was rounded */
 	uint32_t attached;            /* 1: programs join that run already, and
 	                               * leave again (attach.h) */

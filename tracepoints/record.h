@@ -74,6 +74,7 @@ enum {
 	X(CREATE, 9, 2, "a coroutine is made by the code that runs here")      \
 	X(LEAVE_OLD, 10, 0, "a call of function that began unseen ends")       \
 	X(INTERRUPT, 11, 2, "a signal handler begins to run; level > 0 only")  \
+	X(WAIT, 13, 2, "what the innermost call waits for, or ends waits for")\
 	X(OPERAND, 15, 0, "belongs to the record before")
 
 enum rec_kind {
@@ -90,6 +91,8 @@ enum rec_kind {
  *   CREATE   coroutine serial; serial of the VM it belongs to
  *   INTERRUPT number of the chunk of the level below that it interrupts (as in
  *            its own chunk's header); record words that were written to it
+ *   WAIT     address of the object; tid of the thread that held it then, 0:
+ *            none, or not known
  */
 
 /* Why frames ended without a return of their own (UNWIND's flags). */
@@ -128,6 +131,20 @@ enum {
 	SUSPEND_INFERRED = 8, /* found at a later event */
 	SUSPEND_WITH = 16,   /* the native coroutine that it runs in was
 	                      * suspended */
+};
+
+/* WAIT's flags: what kind of object it is, and whether the call ends the waits
+ * of others. */
+enum {
+	WAIT_MUTEX = 1,
+	WAIT_READ = 2,       /* of a read-write lock */
+	WAIT_WRITE = 3,
+	WAIT_SEMAPHORE = 4,
+	WAIT_CONDITION = 5,
+	WAIT_BARRIER = 6,
+	WAIT_JOIN = 7,       /* the object is what pthread_join is given */
+	WAIT_KIND = 15,      /* mask of the above */
+	WAIT_ENDS = 16,      /* others wait, and this call lets one go on */
 };
 
 /* Will the coroutine never go on from there? reason: without other flags. */

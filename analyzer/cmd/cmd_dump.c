@@ -232,6 +232,25 @@ static void mark(void *ctx, const struct replay_event *e)
 	putchar('\n');
 }
 
+/* A call that waits, or that ends waits of others. */
+static void wait_for(void *ctx, const struct replay_event *e)
+{
+	static const char *const kinds[WAIT_KIND + 1] = {
+		[WAIT_MUTEX] = "mutex", [WAIT_READ] = "read",
+		[WAIT_WRITE] = "write", [WAIT_SEMAPHORE] = "semaphore",
+		[WAIT_CONDITION] = "condition", [WAIT_BARRIER] = "barrier",
+		[WAIT_JOIN] = "join",
+	};
+	const struct dump *const d = ctx;
+	const char *const kind = kinds[e->reason & WAIT_KIND];
+
+	if (!is_shown(d, e, e->coroutine))
+		return;
+	print_event(d, e->reason & WAIT_ENDS ? "wait_end" : "wait", e);
+	printf(" for=%s object=0x%" PRIx64 " owner=%" PRIu32 "\n",
+	       kind ? kind : "?", e->object, e->owner);
+}
+
 /* ---- the command -------------------------------------------------------- */
 
 /* Chunks are not interpreted; damaged ones are left out by the reader. Filters
@@ -260,6 +279,7 @@ static enum cmd_exit dump_print(struct reading *r)
 	static const struct replay_sink sink = {
 		.enter = enter, .leave = leave, .resume = resume,
 		.suspend = suspend, .create = create, .mark = mark,
+		.wait = wait_for,
 	};
 	struct dump d = { &r->load, filter_args_threads(r->load.session),
 			  map_new() };
@@ -295,7 +315,8 @@ const struct cmd cmd_dump = {
 	"if a call ended without returning. The kinds are those of\n"
 	"filter.weft.explode (native_enter, native_exit, lua_call,\n"
 	"lua_return, coroutine_resume, coroutine_suspend), and\n"
-	"coroutine_create and mark.\n"
+	"coroutine_create, mark, wait and wait_end (what the call waits for,\n"
+	"or lets others go on with, and which thread held it).\n"
 	"\n"
 	"Each thread's lines are in order of time; \"sort -sn\" puts those\n"
 	"of all threads in order.",

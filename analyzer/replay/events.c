@@ -116,6 +116,20 @@ void replay_emit_mark(struct replay *r, struct stream *st, func_id func)
 		r->sink->mark(r->ctx, &e);
 }
 
+void replay_emit_wait(struct replay *r, struct stream *st,
+		      const uint64_t *record)
+{
+	struct replay_event e = event(r, st, st->now);
+
+	e.func = st->frame[st->depth - 1].func;
+	e.depth = (uint32_t)(st->depth - 2);
+	e.reason = rec_func(record[0]);
+	e.object = rec_value(record[1]);
+	e.owner = (uint32_t)rec_value(record[2]);
+	if (r->sink->wait)
+		r->sink->wait(r->ctx, &e);
+}
+
 void replay_emit_create(struct replay *r, struct stream *st, uint64_t serial,
 			uint64_t vm)
 {

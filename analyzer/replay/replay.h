@@ -60,15 +60,18 @@ struct replay_event {
 	uint64_t in;                    /* the coroutine that resumes or creates
 	                                 * it, or that runs after the suspend;
 	                                 * 0: the thread */
-	func_id func;                   /* enter, leave, mark; else 0 */
+	func_id func;                   /* enter, leave, mark, wait; else 0 */
 	enum replay_why why;            /* enter, leave */
 	uint32_t reason;                /* REPLAY_UNWOUND: enum unwind; suspend:
 	                                 * SUSPEND_YIELD, _RETURN, _ERROR or
 	                                 * _CLOSED; resume: the last of these if
-	                                 * it is only closed then */
+	                                 * it is only closed then; wait: its
+	                                 * flags */
 	bool inferred;                  /* resume, suspend: not seen itself */
 	uint64_t slept;                 /* resume: ticks since its suspend */
 	uint64_t vm;                    /* create: the VM's serial */
+	uint64_t object;                /* wait: what is waited for */
+	uint32_t owner;                 /* wait: the tid that held it, or 0 */
 	enum replay_deferred deferred;  /* enter, leave */
 	const struct stream *stream;    /* its stack: after an enter, a leave
 	                                 * and a resume; before a suspend */
@@ -111,6 +114,9 @@ struct replay_sink {
 	void (*suspend)(void *ctx, const struct replay_event *);
 	void (*create)(void *ctx, const struct replay_event *);
 	void (*mark)(void *ctx, const struct replay_event *);
+	/* What the innermost call, which is open, waits for or ends waits
+	 * for. */
+	void (*wait)(void *ctx, const struct replay_event *);
 	/* Once before a chunk's events and once after them. Chunks of handlers
 	 * (level > 0) wait for the chunk they interrupted and come right after
 	 * it. */

@@ -86,6 +86,16 @@ static void leave_old(struct replay *r, struct stream *st, func_id func)
 	replay_emit_pair(r, st, func, REPLAY_DEFERRED_OLD);
 }
 
+/* The innermost call waits: there is one, if nothing is missing. */
+static void wait_in(struct replay *r, struct stream *st, const uint64_t *record)
+{
+	if (st->depth <= replay_top(st)->base ||
+	    frame_is_omitted(&st->frame[st->depth - 1]))
+		replay_unnested(r, st);
+	else if (r->sink)
+		replay_emit_wait(r, st, record);
+}
+
 /* Any record but a call that nests. Its gap has passed. */
 static void run_record(struct replay *r, struct stream *st,
 			 const uint64_t *record)
@@ -118,6 +128,9 @@ static void run_record(struct replay *r, struct stream *st,
 		r->session->threads[st->thread].marks++;
 		if (r->sink)
 			replay_emit_mark(r, st, r->func[func]);
+		break;
+	case REC_WAIT:
+		wait_in(r, st, record);
 		break;
 	default:
 		break;

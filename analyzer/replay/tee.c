@@ -27,6 +27,7 @@ OF_EVENT(resume)
 OF_EVENT(suspend)
 OF_EVENT(create)
 OF_EVENT(mark)
+OF_EVENT(wait)
 OF_EVENT(chunk_end)
 OF_EVENT(adopt)
 
@@ -71,6 +72,7 @@ void tee_add(struct tee *t, const struct replay_sink *sink, void *ctx)
 	ADD(suspend);
 	ADD(create);
 	ADD(mark);
+	ADD(wait);
 	ADD(chunk_begin);
 	ADD(chunk_end);
 	ADD(adopt);

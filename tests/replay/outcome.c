@@ -183,9 +183,20 @@ static void on_mark(void *ctx, const struct replay_event *e)
 	event_line(o, e, "mark", name_of(o->session, e->func), "");
 }
 
+static void on_wait(void *ctx, const struct replay_event *e)
+{
+	struct outcome *const o = ctx;
+	char more[80];
+
+	snprintf(more, sizeof(more), " for %" PRIu64 " flags %" PRIu32
+		 " owner %" PRIu32, e->object, e->reason, e->owner);
+	event_line(o, e, "wait", name_of(o->session, e->func), more);
+}
+
 const struct replay_sink outcome_sink = {
 	.enter = on_enter, .leave = on_leave, .resume = on_resume,
-	.suspend = on_suspend, .create = on_create, .mark = on_mark };
+	.suspend = on_suspend, .create = on_create, .mark = on_mark,
+	.wait = on_wait };
 
 static void path_of(struct session *s, node_id id, char *out, size_t size)
 {

@@ -267,6 +267,11 @@ static void record(uint64_t gap, const char *kind)
 		cb_interrupt(&chunk, n, want_number("records"), gap);
 	} else if (!strcmp(kind, "mark")) {
 		cb_mark(&chunk, want_word("name"), gap);
+	} else if (!strcmp(kind, "wait")) {
+		n = want_number("flags");
+		const uint64_t object = want_number("object");
+
+		cb_wait(&chunk, (uint32_t)n, object, want_number("owner"), gap);
 	} else if (!strcmp(kind, "old")) {
 		cb_old(&chunk, want_word("function"), gap);
 	} else if (!strcmp(kind, "time")) {

@@ -288,6 +288,14 @@ static inline void cb_mark(struct chunk_build *b, const char *name,
 	cb_put(b, REC_MARK, cb_mark_name(b, name), gap);
 }
 
+static inline void cb_wait(struct chunk_build *b, uint32_t flags,
+			   uint64_t object, uint64_t owner, uint64_t gap)
+{
+	cb_put(b, REC_WAIT, flags, gap);
+	cb_operand(b, object);
+	cb_operand(b, owner);
+}
+
 static inline void cb_old(struct chunk_build *b, const char *f, uint64_t gap)
 {
 	cb_put(b, REC_LEAVE_OLD, cb_func(b, f), gap);

@@ -371,6 +371,11 @@ static struct poptOption rows[] = {
 	  "do not read Lua sources for the names of their functions", NULL },
 	{ "no-native", 0, POPT_ARG_NONE, &opt.no_native, 0,
 	  "do not record native calls", NULL },
+	{ "waits", 0, POPT_ARG_NONE, &opt.waits, 0,
+	  "also record calls of libc's functions that wait, as native calls "
+	  "of whoever makes them: locks where they are taken, poll, read, "
+	  "write, sleep and the like; weft locks shows who waited for whom",
+	  NULL },
 	{ "count-only", 0, POPT_ARG_NONE, &opt.count_only, 0,
 	  "count the calls of each stack, with times by samples alone: the "
 	  "cheapest way", NULL },
@@ -462,25 +467,34 @@ static const char *stays_here(void)
 static const char *not_sampled(void)
 {
 	return opt.reference ? "reference" :
+	       opt.waits ? "waits" :
 	       opt.count_only ? "count-only" :
 	       opt.flight_bytes > 0 ? "flight-recorder" :
 	       opt.sample_hz == 0 ? "sample-rate 0" : NULL;
+}
+
+/* What --count-only cannot do: no call has a record. NULL: nothing. */
+static const char *not_counted(void)
+{
+	return opt.min_duration > 0 ? "min-duration" :
+	       opt.budget > 0 ? "budget" :
+	       opt.slow_n > 0 ? "snapshot-on" :
+	       opt.select.count ? "count" :
+	       opt.waits ? "waits" : NULL;
 }
 
 /* Options that exclude each other, or of which one needs the other; of several
  * complaints the first is printed. */
 static bool is_contradiction(void)
 {
-	const bool counts = opt.count_only, flight = opt.flight_bytes > 0,
+	const bool flight = opt.flight_bytes > 0,
 		   paused = opt.paused || opt.start_signal > 0;
 	const struct { bool is_wrong; const char *one, *other; } all[] = {
 		{ opt.max_depth > 0 && leaves_out(), "max-depth",
 		  leaves_out() },
-		{ counts && opt.min_duration > 0, "min-duration",
+		{ opt.count_only && not_counted(), not_counted(),
 		  "count-only" },
-		{ counts && opt.budget > 0, "budget", "count-only" },
-		{ counts && opt.slow_n > 0, "snapshot-on", "count-only" },
-		{ counts && opt.select.count, "count", "count-only" },
+		{ opt.no_native && opt.waits, "waits", "no-native" },
 		{ opt.relay.host[0] && stays_here(), "relay", stays_here() },
 		{ flight && opt.archive, "archive", "flight-recorder" },
 		{ flight && opt.max_size > 0, "max-size", "flight-recorder" },
@@ -520,9 +534,10 @@ static int begin_attached(struct options *o)
 			"leave \"%s\" out", opt.attach, opt.program[0]);
 		return USAGE;
 	}
-	if (opt.lua_init || opt.no_follow) {
+	if (opt.lua_init || opt.no_follow || opt.waits) {
 		message("%s is for a program that weft starts, not for --pid",
-			opt.lua_init ? "--lua-init" : "--no-follow");
+			opt.lua_init ? "--lua-init" : opt.waits ? "--waits" :
+			"--no-follow");
 		return USAGE;
 	}
 	opt.reference_ns = 10 * SECOND_NS;

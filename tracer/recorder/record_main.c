@@ -196,6 +196,7 @@ static int make_parts(struct recording *r, int *status)
 		.attached = r->opt.attach,
 		.lua = !r->opt.no_lua,
 		.native = !r->opt.no_native,
+		.waits = r->opt.waits,
 		.counts = r->opt.count_only,
 		.tsc = r->rate.tsc,
 		.verdicts = r->opt.select.only || r->opt.select.skip ||

@@ -23,6 +23,8 @@ bool dynamic_read(struct dynamic *d, const struct link_map *map)
 		case DT_SYMTAB: d->symbols = place(map, e); break;
 		case DT_STRTAB: d->names = place(map, e); break;
 		case DT_GNU_HASH: d->hash = place(map, e); break;
+		case DT_VERSYM: d->versions = place(map, e); break;
+		case DT_VERNEED: d->needs = place(map, e); break;
 		case DT_JMPREL: d->relocs[0] = place(map, e); break;
 		case DT_RELA: d->relocs[1] = place(map, e); break;
 		case DT_PLTRELSZ: d->sizes[0] = e->d_un.d_val; break;
@@ -46,7 +48,10 @@ static uint32_t hash_of(const char *name)
 	return h;
 }
 
-void *dynamic_find(const struct dynamic *d, const char *name)
+enum { HIDDEN_VERSION = 0x8000 };
+
+/* older: one that only programs which ask for its version get. */
+static void *find(const struct dynamic *d, const char *name, bool older)
 {
 	const uint32_t wanted = hash_of(name), *const h = d->hash;
 	const uint64_t *filter;
@@ -69,10 +74,47 @@ void *dynamic_find(const struct dynamic *d, const char *name)
 
 		if ((c | 1) == (wanted | 1) && s->st_shndx != SHN_UNDEF &&
 		    ELF64_ST_TYPE(s->st_info) != STT_GNU_IFUNC &&
+		    (d->versions && d->versions[i] & HIDDEN_VERSION) == older &&
 		    strcmp(d->names + s->st_name, name) == 0)
 			return (void *)(d->map->l_addr + s->st_value);
 		if (c & 1)
 			break;
+	}
+	return NULL;
+}
+
+void *dynamic_find(const struct dynamic *d, const char *name)
+{
+	void *const usual = find(d, name, false);
+
+	return usual ? usual : find(d, name, true);
+}
+
+bool dynamic_has_older(const struct dynamic *d, const char *name)
+{
+	const void *const older = find(d, name, true);
+
+	return older && older != find(d, name, false);
+}
+
+/* In a list, each says how many bytes behind it the next lies; 0: none does. */
+#define BEHIND(p, bytes) \
+	((bytes) == 0 ? NULL : (const void *)((const char *)(p) + (bytes)))
+
+const char *dynamic_version(const struct dynamic *d, const ElfW(Sym) *symbol)
+{
+	const unsigned wanted = !d->versions || !d->needs ? 0 :
+		d->versions[symbol - d->symbols] & (HIDDEN_VERSION - 1u);
+
+	if (wanted < 2) /* of no version */
+		return NULL;
+	for (const ElfW(Verneed) *n = d->needs; n; n = BEHIND(n, n->vn_next)) {
+		const ElfW(Vernaux) *v = BEHIND(n, n->vn_aux);
+
+		while (v && v->vna_other != wanted)
+			v = BEHIND(v, v->vna_next);
+		if (v)
+			return d->names + v->vna_name;
 	}
 	return NULL;
 }

@@ -16,6 +16,9 @@ struct dynamic {
 	/* GNU's kind: count of buckets, first symbol, words of the filter,
 	 * shift; then the filter, the buckets and the chains. */
 	const uint32_t *hash;
+	/* Of each symbol; which one of a name's is the usual one. */
+	const uint16_t *versions;
+	const ElfW(Verneed) *needs;  /* what it calls these, of others' */
 	const ElfW(Rela) *relocs[2]; /* of functions called; all others */
 	size_t sizes[2];             /* bytes */
 };
@@ -27,6 +30,12 @@ bool dynamic_read(struct dynamic *d, const struct link_map *map);
  * none. What a resolver chooses when the program is loaded (IFUNC) is not
  * found, nor is anything in a module without GNU's hash table. */
 void *dynamic_find(const struct dynamic *d, const char *name);
+/* Has the module another function of that name, for programs that were linked
+ * with an older version of it? */
+bool dynamic_has_older(const struct dynamic *d, const char *name);
+/* The version of another module's function that this symbol asks for; NULL: it
+ * does not say. */
+const char *dynamic_version(const struct dynamic *d, const ElfW(Sym) *symbol);
 
 /* The parts of the module that is mapped from there on, as its head lists them;
  * *count: how many. 0: it is not as usual. */

@@ -159,11 +159,11 @@ static bool set(struct opened *o, const struct link *l, uint64_t value)
 
 /* ---- one pass over all modules ---- */
 
-enum { NUMBERS = 512 }; /* of stand-ins */
+enum { NUMBERS = 1024 }; /* of stand-ins */
 
 /* Where a link of a name leads that was not used yet. */
 struct found {
-	bool is_known, is_only;
+	bool is_known, is_only, has_older;
 	void *function;
 };
 
@@ -202,6 +202,7 @@ static const struct found *search(struct pass *p, int number, const char *name)
 			f->is_only = false;
 		else if (at)
 			f->function = at;
+		f->has_older |= at && dynamic_has_older(&d, name);
 	}
 	return f;
 }
@@ -218,21 +219,33 @@ void *link_elsewhere(const char *name)
 	return at;
 }
 
-void *link_found_by(const struct link_map *map, const char *name)
+static void *look_up(void *handle, const char *name, const char *version)
+{
+	return version ? dlvsym(handle, name, version) : dlsym(handle, name);
+}
+
+/* version: NULL: the usual one. */
+static void *found_by(const struct link_map *map, const char *name,
+		      const char *version)
 {
 	/* With RTLD_DEFAULT, dlsym would keep what it finds for ever. */
 	void *const all = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
-	void *found = all ? dlsym(all, name) : NULL;
+	void *found = all ? look_up(all, name, version) : NULL;
 	void *const own = found || map->l_name[0] == '\0' ? NULL :
 			  dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 
 	if (own) {
-		found = dlsym(own, name);
+		found = look_up(own, name, version);
 		dlclose(own);
 	}
 	if (all)
 		dlclose(all);
 	return found;
+}
+
+void *link_found_by(const struct link_map *map, const char *name)
+{
+	return found_by(map, name, NULL);
 }
 
 /* The function that a link leads to. A lazy one leads back into its module
@@ -248,8 +261,11 @@ static void *meaning(struct pass *p, const ElfW(Sym) *symbol, uint64_t word,
 	     p->of.map->l_addr + symbol->st_value == word))
 		return (void *)word;
 	f = search(p, number, name);
+	if (f->has_older)
+		return found_by(p->of.map, name,
+				dynamic_version(&p->of, symbol));
 	return f->is_only || p->is_start ? f->function :
-	       link_found_by(p->of.map, name);
+	       found_by(p->of.map, name, NULL);
 }
 
 /* A variable of the program's may hold another function by now. */

@@ -200,6 +200,7 @@ struct pool *mapped_open(const char *text, bool attached)
 		.recording = p->recording,
 		.lua = p->lua != 0,
 		.native = p->native != 0,
+		.waits = p->waits != 0,
 	};
 	clock_is_tsc = p->use_tsc != 0;
 	atomic_store(&in_vain_at, 0);

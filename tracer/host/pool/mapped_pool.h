@@ -21,6 +21,7 @@ struct mapped_view {
 	uint32_t verdict_slots;
 	uint64_t recording;
 	bool lua, native; /* to be recorded at all? */
+	bool waits;       /* and calls of libc's that wait? */
 	bool attached;    /* will it be left again? */
 };
 

@@ -458,6 +458,7 @@ static void fill_pool(struct pool_owner *o, const struct pool_wish *wish)
 	p->use_tsc = wish->tsc;
 	p->lua = wish->lua;
 	p->native = wish->native;
+	p->waits = wish->waits;
 	p->mode = wish->counts ? POOL_COUNTS : POOL_CALLS;
 	p->attached = wish->attached;
 	while (p->recording == 0)

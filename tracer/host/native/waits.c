@@ -1,0 +1,295 @@
+/* waits.c - stands in for functions of libc that may wait (waits.h). A call is
+ * recorded as if libc's function had hooks; of a lock, only where it is taken,
+ * with a record of what it waits for. A lock is looked at, never tried: what
+ * its own thread does not find, it must not find here. A call that is left by a
+ * jump, an exception or its thread's end is ended as every native call is.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/native/waits.h"
+#include "tracer/host/link/link.h"
+#include "tracer/host/link/stand_in.h"
+#include "tracer/host/native/exclude.h"
+#include "tracer/host/pool/process.h"
+#include "tracer/host/thread/thread.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of hook.c. */
+HIDDEN void hook_enter(void *fn, void *site);
+HIDDEN void hook_exit(void *fn, void *site);
+
+/* Integers and pointers are all passed alike, and what is left over is not
+ * looked at. */
+#define ARGUMENTS long a, long b, long c, long d, long e, long f
+#define PASS a, b, c, d, e, f
+typedef long any_fn(ARGUMENTS);
+
+enum {
+#define X(name, look) W_##name,
+	WAITS_LIST(X)
+#undef X
+	WAITS
+};
+
+/* What ours go on to. */
+static any_fn *real[WAITS];
+
+/* ------------------------------------------------------------------ looks
+ * What glibc's objects tell of themselves, as its public headers lay them out.
+ * All are read without a lock: they say what was so at one moment. */
+
+/* What a call waits for, or ends waits for. what: the flags of WAIT; 0: of
+ * nothing that is known. */
+struct seen {
+	uint64_t object;
+	uint32_t what, owner;
+};
+
+#define READ_NOW(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
+
+/* False: the call is not recorded. */
+typedef bool look_fn(const void *object, struct seen *seen);
+
+INLINE bool see(const void *object, uint32_t what, uint32_t owner,
+		struct seen *seen)
+{
+	seen->object = (uint64_t)object;
+	seen->what = what;
+	seen->owner = owner;
+	return true;
+}
+
+INLINE bool look_ANY(const void *object, struct seen *seen)
+{
+	(void)object;
+	return see(NULL, 0, 0, seen);
+}
+
+/* A mutex that may be taken again by its owner, or refuses that, makes nobody
+ * wait then. */
+static bool is_own(const pthread_mutex_t *m)
+{
+	const int kind = READ_NOW(m->__data.__kind) & 3;
+
+	return (kind == PTHREAD_MUTEX_RECURSIVE ||
+		kind == PTHREAD_MUTEX_ERRORCHECK) && thread_self &&
+	       (uint32_t)READ_NOW(m->__data.__owner) == thread_self->tid;
+}
+
+INLINE bool look_MUTEX(const void *object, struct seen *seen)
+{
+	const pthread_mutex_t *const m = object;
+
+	if (likely(READ_NOW(m->__data.__lock) == 0) || is_own(m))
+		return false;
+	return see(m, WAIT_MUTEX, (uint32_t)READ_NOW(m->__data.__owner), seen);
+}
+
+/* 2 in a usual mutex; those that the kernel knows hold their owner's tid. */
+INLINE bool look_MUTEX_ENDS(const void *object, struct seen *seen)
+{
+	const pthread_mutex_t *const m = object;
+	const unsigned lock = (unsigned)READ_NOW(m->__data.__lock);
+
+	if (likely(lock <= 1) || (lock != 2 && !(lock & FUTEX_WAITERS)))
+		return false;
+	return see(m, WAIT_MUTEX | WAIT_ENDS, 0, seen);
+}
+
+/* glibc's pthread_rwlock_common.c. */
+enum { WRITE_PHASE = 1, WRITE_LOCKED = 2, READERS_SHIFT = 3 };
+
+INLINE bool look_READ(const void *object, struct seen *seen)
+{
+	const pthread_rwlock_t *const l = object;
+	const unsigned readers = READ_NOW(l->__data.__readers);
+
+	if (likely(!(readers & WRITE_LOCKED)) ||
+	    (!(readers & WRITE_PHASE) && READ_NOW(l->__data.__flags) !=
+	     PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP))
+		return false;
+	return see(l, WAIT_READ, (uint32_t)READ_NOW(l->__data.__cur_writer),
+		   seen);
+}
+
+INLINE bool look_WRITE(const void *object, struct seen *seen)
+{
+	const pthread_rwlock_t *const l = object;
+	const unsigned readers = READ_NOW(l->__data.__readers);
+
+	if (likely(!(readers & WRITE_LOCKED) && readers >> READERS_SHIFT == 0))
+		return false;
+	return see(l, WAIT_WRITE, (uint32_t)READ_NOW(l->__data.__cur_writer),
+		   seen);
+}
+
+/* A writer finds readers or writers that wait; a reader, which may be the last
+ * one, a writer. */
+INLINE bool look_RWLOCK_ENDS(const void *object, struct seen *seen)
+{
+	const pthread_rwlock_t *const l = object;
+	const unsigned readers = READ_NOW(l->__data.__readers);
+	const bool writes = READ_NOW(l->__data.__cur_writer) != 0;
+
+	if (likely(!(writes ? readers >> READERS_SHIFT != 0 ||
+			      READ_NOW(l->__data.__writers) != 0 :
+			      (readers & WRITE_LOCKED) != 0)))
+		return false;
+	return see(l, (writes ? WAIT_WRITE : WAIT_READ) | WAIT_ENDS, 0, seen);
+}
+
+/* Its value, and how many threads wait (glibc's struct new_sem). */
+INLINE bool look_SEMAPHORE(const void *object, struct seen *seen)
+{
+	const uint32_t *const s = object;
+
+	return unlikely(READ_NOW(s[0]) == 0) &&
+	       see(s, WAIT_SEMAPHORE, 0, seen);
+}
+
+INLINE bool look_SEMAPHORE_ENDS(const void *object, struct seen *seen)
+{
+	const uint32_t *const s = object;
+
+	return unlikely(READ_NOW(s[1]) != 0) &&
+	       see(s, WAIT_SEMAPHORE | WAIT_ENDS, 0, seen);
+}
+
+INLINE bool look_CONDITION(const void *object, struct seen *seen)
+{
+	return see(object, WAIT_CONDITION, 0, seen);
+}
+
+INLINE bool look_CONDITION_ENDS(const void *object, struct seen *seen)
+{
+	const pthread_cond_t *const c = object;
+
+	return unlikely(READ_NOW(c->__data.__wrefs) >> 3 != 0) &&
+	       see(c, WAIT_CONDITION | WAIT_ENDS, 0, seen);
+}
+
+INLINE bool look_BARRIER(const void *object, struct seen *seen)
+{
+	return see(object, WAIT_BARRIER, 0, seen);
+}
+
+INLINE bool look_JOIN(const void *object, struct seen *seen)
+{
+	return see(object, WAIT_JOIN, 0, seen);
+}
+
+/* ---------------------------------------------------------------- records */
+
+/* Of generation 0 it is not known, and the hook finds out. Not what Lua calls
+ * while it is found out which functions are its own. */
+INLINE bool is_on(void)
+{
+	const uint32_t generation =
+		atomic_load_explicit(&thread_native_pool()->generation,
+				     memory_order_relaxed);
+
+	return ((generation & POOL_ON) || generation == 0) &&
+	       !exclude_learns();
+}
+
+/* Says it of the innermost call, if that is of this function and has records:
+ * its calls may be counted, or left out. */
+static SLOW void say(uint64_t fn, const struct seen *seen)
+{
+	const uint64_t operands[] = { seen->object, seen->owner };
+	struct thread_state *const s = thread_acquire_native(HERE);
+	uint64_t now;
+
+	if (!s)
+		return;
+	if (s->top[-1].key == fn && !s->counts && s->too_deep == 0 &&
+	    depth_recorded(s, s->top - 1) > 0) {
+		chunk_need(s, 2 + 2);
+		now = chunk_clock(s);
+		chunk_put_with(s, rec_put(REC_WAIT, seen->what,
+					  chunk_gap(s, now)), operands, 2);
+	}
+	thread_release(s);
+}
+
+/* What is waited for on a condition gives its mutex back. */
+static void say_all(uint64_t fn, const struct seen *seen, long mutex)
+{
+	struct seen also;
+
+	if (seen->what == WAIT_CONDITION &&
+	    look_MUTEX_ENDS((const void *)mutex, &also))
+		say(fn, &also);
+	if (seen->what != 0)
+		say(fn, seen);
+}
+
+static NOINLINE long recorded(any_fn *fn, void *site, struct seen seen,
+			      ARGUMENTS)
+{
+	long r;
+
+	hook_enter((void *)fn, site);
+	say_all((uint64_t)fn, &seen, b);
+	r = fn(PASS);
+	hook_exit((void *)fn, site);
+	return r;
+}
+
+#define X(name, look)                                                          \
+	static long our_##name(ARGUMENTS)                                      \
+	{                                                                      \
+		struct seen seen;                                              \
+                                                                               \
+		if (!look_##look((const void *)a, &seen) || !is_on())          \
+			return real[W_##name](PASS);                           \
+		return recorded(real[W_##name], __builtin_return_address(0),   \
+				seen, PASS);                                   \
+	}
+WAITS_LIST(X)
+#undef X
+
+/* -------------------------------------------------------------- the table */
+
+static any_fn *const ours[] = {
+#define X(name, look) our_##name,
+	WAITS_LIST(X)
+#undef X
+};
+
+/* Ours goes on to one function: another version of libc's, or another
+ * library's, is left alone. */
+static void *choose(unsigned which, void *original)
+{
+	const struct link_map *const at = dynamic_module_at(original);
+
+	if (!at || at->l_name[0] == '\0' || !stand_in_is_libc(at))
+		return NULL;
+	if (!real[which])
+		real[which] = (any_fn *)original;
+	return real[which] == (any_fn *)original ? (void *)ours[which] : NULL;
+}
+
+/* Whether it is wanted, the pool says, which is looked for before any link is
+ * led. */
+__attribute__((constructor(102))) static void begin(int argc, char **argv,
+						    char **envp)
+{
+	static const char *const names[] = {
+#define X(name, look) #name,
+		WAITS_LIST(X)
+#undef X
+	};
+	const int saved = errno;
+
+	(void)argc;
+	(void)argv;
+	if (!environ)
+		environ = envp;
+	if (!link_is_late() && process_ready() && mapped_view.waits)
+		stand_in_add_names(names, WAITS, choose);
+	errno = saved;
+}
