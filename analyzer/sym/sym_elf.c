@@ -384,20 +384,29 @@ static void answer_symbols(const struct elf_naming *n)
 	}
 }
 
+/* Is it what a library calls its function for itself, as __read is of read? */
+static bool is_inner(const char *name, const char *plain)
+{
+	return name[0] == '_' &&
+	       strcmp(name + strspn(name, "_"), plain) == 0;
+}
+
 /* Answer a query from the description of the function. It comes after the
  * symbol's answer, and is the better one, but for the name of functions that a
- * linker has folded: of these, one description may be left, or all. */
+ * linker has folded: of these, one description may be left, or all; and for one
+ * that others call by a plain name. */
 static void answer_die(const struct elf_naming *n, Dwarf_Die *die, size_t query)
 {
 	const struct sym_query *const q = &n->queries[query];
-	const char *name;
+	const char *const all = joint_at(n, q->offset), *name = all;
 	char path[4096];
 	uint32_t line;
 
 	sym_die_place(&n->unit, die, q->offset, path, sizeof(path), &line);
-	name = joint_at(n, q->offset);
-	if (!name || !text_name_next(name))
+	if (!all || !text_name_next(all))
 		name = sym_die_name(die, symbol_at(n, q->offset));
+	if (all && name && is_inner(name, all))
+		name = all;
 	n->answer(n->ctx, q->id, !name ? "" : name, path, line);
 }
 
