@@ -1,0 +1,295 @@
+/* cmd_locks.c - "weft locks": what threads waited for, and whose calls they
+ * waited for. The waits are collected by watch/waits in another replay, and
+ * given to holders by watch/locks.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/cmd/shared/cells.h"
+#include "analyzer/cmd/shared/reading.h"
+#include "analyzer/watch/locks.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { USUAL_TOP = 30 };
+
+/* --object; NULL: not given. */
+static const char *arg_object;
+
+/* In the words of the CSV, by the kinds of WAIT. */
+static const char *kind_name(uint32_t kind)
+{
+	static const char *const names[] = {
+		[WAIT_MUTEX] = "mutex", [WAIT_READ] = "rwlock",
+		[WAIT_SEMAPHORE] = "semaphore", [WAIT_CONDITION] = "condition",
+		[WAIT_BARRIER] = "barrier", [WAIT_JOIN] = "join",
+	};
+
+	return kind < sizeof(names) / sizeof(*names) && names[kind] ?
+	       names[kind] : "other";
+}
+
+/* ---- objects ------------------------------------------------------------ */
+
+struct lock_row {
+	struct locks_object o;
+	uint32_t pid;
+	char *first;             /* whole; mem_free frees it */
+};
+
+static METRIC_GETTER(get_kind)
+{
+	v->text = kind_name(((const struct lock_row *)row)->o.of.kind);
+}
+
+static METRIC_GETTER(get_object)
+{
+	v->text = v->room;
+	snprintf(v->room, sizeof(v->room), "0x%" PRIx64,
+		 ((const struct lock_row *)row)->o.of.address);
+}
+
+#define AT(field) METRIC_AT(struct lock_row, field)
+
+static const struct metric lock_metrics[] = {
+	{ "waiting", METRIC_TIME, METRIC_SORTS, AT(o.waiting),
+	  .help = "of all that waited, together" },
+	{ "held", METRIC_TIME, METRIC_SORTS, AT(o.held), .drop = 1,
+	  .help = "in which any waited for a holder" },
+	{ "waits", METRIC_COUNT, METRIC_SORTS, AT(o.waits),
+	  .help = "calls that waited" },
+	{ "longest", METRIC_TIME, METRIC_SORTS, AT(o.longest),
+	  .help = "the longest wait" },
+	{ "most", METRIC_COUNT, METRIC_SORTS, AT(o.most), .drop = 2,
+	  .help = "how many waited at a time" },
+	{ "open", METRIC_COUNT, METRIC_SORTS | METRIC_DASH | METRIC_DROP_EMPTY,
+	  AT(o.open), .help = "waits that had not ended at the end" },
+	{ "kind", METRIC_TEXT, .get = get_kind,
+	  .help = "mutex/rwlock/semaphore/condition/barrier/join" },
+	{ "object", METRIC_TEXT, .get = get_object,
+	  .help = "its address, for --object" },
+	{ "pid", METRIC_NUMBER, AT(pid), .drop = 3, .help = "its process" },
+	{ "name", METRIC_TEXT, METRIC_NAME | METRIC_KEEP_END, "first waited in",
+	  "first_waited_in", AT(first), .shrink = 24,
+	  .help = "the stack that waited for it first" },
+	{ .name = NULL }
+};
+
+static const struct metric_view lock_view = {
+	lock_metrics,
+	"waiting,held,waits,longest,most,open,kind,object,name",
+	"pid,object,kind,waits,waiting,longest,most,held,open,name",
+};
+
+static const struct opt opts[] = {
+	{ .type = OPT_TEXT, .name = "object", .arg = "ADDRESS",
+	  .to = &arg_object, .help = "the stacks that waited for this object, "
+	  "and those whose calls they waited for" },
+	TABLE_TOP("rows to show", 30),
+	TABLE_OPTS(lock_view),
+	{ .type = OPT_END }
+};
+
+/* The stack that called the one that waited. */
+static char *caller_text(const struct waits *w, struct session *s,
+			 stack_id stack)
+{
+	const stack_id below = stack ? stack_table_get(w->stacks, stack)->below
+			     : 0;
+
+	return below ? stack_table_text(w->stacks, s->funcs, below,
+					table_args.csv ? ";" : " > ") :
+	       mem_copy("[thread]");
+}
+
+static int compare_rows(const void *a, const void *b, void *metric)
+{
+	const struct lock_row *const x = a, *const y = b;
+
+	return metric_compare(metric, NULL, a, b) ?:
+	       waits_compare(&x->o.of, &y->o.of);
+}
+
+static void print_objects(struct reading *r, const struct waits *w,
+			  const struct locks_object *list, size_t count)
+{
+	struct session *const s = r->load.session;
+	const struct metric *const by = table_args.sort ? table_args.sort :
+					metric_first(&lock_view);
+	struct lock_row *const rows = mem_alloc((count + 1) * sizeof(*rows));
+
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct lock_row){ list[i],
+			cells_pid(s, list[i].of.process),
+			caller_text(w, s, list[i].first) };
+	if (count > 1)
+		qsort_r(rows, count, sizeof(*rows), compare_rows, (void *)by);
+	r->table.source.session = s;
+	table_print(&r->table, rows, count, sizeof(*rows), USUAL_TOP,
+		    "objects");
+	if (count == 0)
+		table_note("no call waited for an object: weft record --waits "
+			   "records who waits for whom");
+	for (size_t i = 0; i < count; i++)
+		mem_free(rows[i].first);
+	mem_free(rows);
+}
+
+/* ---- the stacks of one -------------------------------------------------- */
+
+struct stack_row {
+	const char *role, *stack;
+	uint64_t count;
+	ticks waiting, held, longest;
+};
+
+#undef AT
+#define AT(field) METRIC_AT(struct stack_row, field)
+
+/* Fixed columns: no --columns, so no help. */
+static const struct metric stack_metrics[] = {
+	{ "role", METRIC_TEXT, AT(role) },
+	{ "waiting", METRIC_TIME, AT(waiting) },
+	{ "held", METRIC_TIME, AT(held) },
+	{ "longest", METRIC_TIME, AT(longest) },
+	{ "count", METRIC_COUNT, AT(count) },
+	{ "stack", METRIC_TEXT, METRIC_NAME | METRIC_KEEP_END, AT(stack),
+	  .shrink = 24 },
+	{ .name = NULL }
+};
+
+#define STACK_COLUMNS "role,waiting,held,longest,count,stack"
+static const struct metric_view stack_view = {
+	stack_metrics, STACK_COLUMNS, STACK_COLUMNS
+};
+
+/* What stands for calls that nobody recorded. */
+static char *unseen_text(const struct locks_stack *k)
+{
+	char text[80];
+
+	if (k->role == LOCKS_FREE)
+		return mem_copy("[let go on, and not yet going on]");
+	if (k->owner == 0)
+		return mem_copy("[not recorded]");
+	snprintf(text, sizeof(text), "[thread %" PRIu32 ", in calls that are "
+		 "not recorded]", k->owner);
+	return mem_copy(text);
+}
+
+static void print_stack(struct table *t, const struct waits *w,
+			const struct locks_stack *k)
+{
+	static const char *const roles[] = {
+		[LOCKS_WAITS] = "waits", [LOCKS_HOLDS] = "holds",
+		[LOCKS_UNSEEN] = "holds", [LOCKS_FREE] = "nobody" };
+	char *const text = k->stack == 0 ? unseen_text(k) :
+		stack_table_text(w->stacks, t->source.session->funcs, k->stack,
+				 t->csv ? ";" : " > ");
+
+	table_row(t, &(struct stack_row){ roles[k->role], text, k->count,
+					  k->waiting, k->held, k->longest });
+	mem_free(text);
+}
+
+static void print_stacks(struct reading *r, const struct waits *w,
+			 const struct locks_object *o)
+{
+	struct table t = { .source.session = r->load.session,
+			   .csv = table_args.csv };
+	const size_t top = table_top(USUAL_TOP);
+	size_t count;
+	struct locks_stack *const list = locks_stacks(w, o, &count);
+
+	table_choose_fixed(&t, &stack_view, NULL);
+	table_begin(&t);
+	for (size_t i = 0; i < count && i < top; i++)
+		print_stack(&t, w, &list[i]);
+	table_end(&t);
+	table_print_rest(count > top ? count - top : 0, "stacks");
+	mem_free(list);
+}
+
+/* The object with that address; of several, that for which was waited most. */
+static enum cmd_exit print_object(struct reading *r, const struct waits *w,
+				  const struct locks_object *list, size_t count)
+{
+	char *end;
+	const uint64_t address = strtoull(arg_object, &end, 16);
+
+	for (size_t i = 0; i < count && end != arg_object && !*end; i++) {
+		if (list[i].of.address != address)
+			continue;
+		print_stacks(r, w, &list[i]);
+		return CMD_OK;
+	}
+	err_add("no call waited for an object \"%s\"; weft locks lists those "
+		"that calls waited for", arg_object);
+	return CMD_USAGE;
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+static int locks_prepare(struct reading *r)
+{
+	if (arg_object && (table_args.sort || table_args.columns))
+		return err_add("--sort and --columns are for the list of "
+			       "objects, not for the stacks of one");
+	return table_choose(&r->table, &lock_view);
+}
+
+static enum cmd_exit locks_print(struct reading *r)
+{
+	enum cmd_exit status = CMD_OK;
+	struct locks_object *list;
+	struct waits w;
+	size_t count;
+
+	waits_init(&w);
+	if (load_again(&r->load, &waits_sink, &w) != 0) {
+		waits_fini(&w);
+		return CMD_UNREADABLE;
+	}
+	waits_sort(&w);
+	list = locks_list(&w, &count);
+	reading_print_header(&r->load);
+	if (arg_object)
+		status = print_object(r, &w, list, count);
+	else
+		print_objects(r, &w, list, count);
+	mem_free(list);
+	waits_fini(&w);
+	return status;
+}
+
+static const struct filter_refusal refused[] = {
+	{ FILTER_ALL, "who waits for whom is known of all threads together" },
+	{ 0, NULL }
+};
+
+const struct cmd cmd_locks = {
+	.name = "locks",
+	.args = "DIR",
+	.summary = "list what threads waited for, and because of whom",
+	.about =
+	"Reads the trace in the folder DIR, recorded with weft record\n"
+	"--waits. Shows a row for each object that calls waited for: a lock,\n"
+	"semaphore, condition variable or barrier, or the end of a thread.\n"
+	"\n"
+	"waiting is the time of all that waited, together; held is the time\n"
+	"in which any of them waited. If 100 threads wait for a lock that is\n"
+	"held for 10 ms, waiting is 1 s and held 10 ms.\n"
+	"\n"
+	"--object shows the stacks that waited, and those of the calls that\n"
+	"let others go on, with the waiting that they caused: the time of\n"
+	"each waiter goes to those that held the object meanwhile, in turn.\n"
+	"What no recorded call ended goes to the thread that held the object\n"
+	"when the wait began. The time from the last of these calls until\n"
+	"the waiter had the object is nobody's.",
+	.opts = opts,
+	.refused = refused,
+	.prepare = locks_prepare,
+	.print = locks_print,
+	.needs = "single waits",
+};

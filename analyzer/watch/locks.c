@@ -1,0 +1,203 @@
+/* locks.c - gives the time of waiters to holders.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/watch/locks.h"
+#include "analyzer/base/map.h"
+#include "analyzer/base/order.h"
+#include "analyzer/base/vec.h"
+
+/* ---- the turns of one object ---- */
+
+/* Up to an end, since the end before. */
+struct turn {
+	ticks since;             /* when the first of the waiters came in it */
+	ticks waiting;           /* of all of them */
+};
+
+struct turns {
+	const struct waits_end *end;
+	struct turn *turn; size_t count;
+	ticks unseen, free;      /* as the roles of locks.h */
+};
+
+static void add_turn(struct turn *t, ticks from, ticks to)
+{
+	t->since = t->waiting == 0 ? from : MIN(t->since, from);
+	t->waiting += to - from;
+}
+
+/* A waiter's time to the ends that lie in it. Returns what no end in it
+ * explains: after the last one, or all of it. */
+static ticks give(struct turns *t, const struct waits_span *s, bool *any)
+{
+	ticks from = s->begin;
+	size_t i = ORDER_FIRST(k, t->count, t->end[k].at <= s->begin);
+
+	*any = false;
+	for (; i < t->count && t->end[i].at < s->end; i++) {
+		if (t->end[i].thread == s->thread)
+			continue; /* it gives a mutex back, and waits then */
+		add_turn(&t->turn[i], from, t->end[i].at);
+		from = t->end[i].at;
+		*any = true;
+	}
+	return s->end - from;
+}
+
+static struct turns make_turns(const struct waits *w,
+			       const struct locks_object *o)
+{
+	struct turns t = { .end = w->ends + o->end, .count = o->ends,
+		.turn = mem_alloc((o->ends + 1) * sizeof(*t.turn)) };
+	bool any;
+
+	for (size_t i = o->span; i < o->span + o->spans; i++) {
+		const ticks rest = give(&t, &w->spans[i], &any);
+
+		*(any ? &t.free : &t.unseen) += rest;
+	}
+	return t;
+}
+
+static ticks held_in(const struct turns *t, size_t i)
+{
+	return t->turn[i].waiting == 0 ? 0 : t->end[i].at - t->turn[i].since;
+}
+
+/* ---- objects ---- */
+
+ORDER_BY(by_value, ticks, ORDER(*x, *y))
+
+/* The most that wait at a time. */
+static uint64_t most_of(const struct waits_span *span, size_t count)
+{
+	ticks *const ends = mem_alloc((count + 1) * sizeof(*ends));
+	uint64_t most = 0;
+	size_t gone = 0;
+
+	for (size_t i = 0; i < count; i++)
+		ends[i] = span[i].end;
+	order_sort(ends, count, by_value);
+	for (size_t i = 0; i < count; i++) {
+		while (gone < i && ends[gone] <= span[i].begin)
+			gone++;
+		most = MAX(most, i + 1 - gone);
+	}
+	mem_free(ends);
+	return most;
+}
+
+static void sum_up(const struct waits *w, struct locks_object *o)
+{
+	struct turns t = make_turns(w, o);
+
+	for (size_t i = o->span; i < o->span + o->spans; i++) {
+		const struct waits_span *const s = &w->spans[i];
+
+		o->open += s->is_open;
+		o->waiting += s->end - s->begin;
+		o->longest = MAX(o->longest, s->end - s->begin);
+	}
+	for (size_t i = 0; i < t.count; i++)
+		o->held += held_in(&t, i);
+	o->most = most_of(w->spans + o->span, o->spans);
+	mem_free(t.turn);
+}
+
+ORDER_BY(by_waiting, struct locks_object,
+	 DOWN(waiting) ?: waits_compare(&x->of, &y->of))
+
+struct locks_object *locks_list(const struct waits *w, size_t *count)
+{
+	struct locks_object *list = NULL;
+	size_t room = 0, end = 0;
+
+	*count = 0;
+	for (size_t i = 0, n; i < w->span_count; i += n) {
+		const struct waits_object *const of = &w->spans[i].of;
+		struct locks_object o = { .of = *of, .span = i,
+					  .first = w->spans[i].stack };
+
+		for (n = 1; i + n < w->span_count &&
+		     waits_compare(&w->spans[i + n].of, of) == 0; n++)
+			;
+		while (end < w->end_count &&
+		       waits_compare(&w->ends[end].of, of) < 0)
+			end++;
+		for (o.end = end; end < w->end_count &&
+		     waits_compare(&w->ends[end].of, of) == 0; end++)
+			;
+		o.waits = o.spans = n;
+		o.ends = end - o.end;
+		sum_up(w, &o);
+		*vec_add(&list, &room, count) = o;
+	}
+	order_sort(list, *count, by_waiting);
+	return list;
+}
+
+/* ---- stacks ---- */
+
+struct stacks {
+	struct locks_stack *list; size_t count, room;
+	struct map *of;          /* by role and stack or owner: index + 1 */
+};
+
+static void add(struct stacks *to, const struct locks_stack *s)
+{
+	uint32_t *const at = map_put(to->of, s->role, s->stack ? s->stack :
+				     s->owner);
+	struct locks_stack *sum;
+
+	if (*at == 0) {
+		*vec_add(&to->list, &to->room, &to->count) =
+			(struct locks_stack){ .role = s->role, .owner =
+				s->owner, .stack = s->stack };
+		*at = (uint32_t)to->count;
+	}
+	sum = &to->list[*at - 1];
+	sum->count += s->count;
+	sum->waiting += s->waiting;
+	sum->held += s->held;
+	sum->longest = MAX(sum->longest, s->longest);
+}
+
+/* A span's own time, and the part of it that no end in it explains. */
+static void add_span(struct stacks *to, struct turns *t,
+		     const struct waits_span *s)
+{
+	const ticks all = s->end - s->begin;
+	bool any;
+	const ticks rest = give(t, s, &any);
+
+	add(to, &(struct locks_stack){ LOCKS_WAITS, s->stack, 0, 1, all, 0,
+				       all });
+	add(to, &(struct locks_stack){ any ? LOCKS_FREE : LOCKS_UNSEEN, 0,
+				       any ? 0 : s->owner, 1, rest, 0, rest });
+}
+
+ORDER_BY(by_role, struct locks_stack,
+	 UP(role) ?: DOWN(waiting) ?: UP(stack) ?: UP(owner))
+
+struct locks_stack *locks_stacks(const struct waits *w,
+				 const struct locks_object *o, size_t *count)
+{
+	struct stacks to = { .of = map_new() };
+	struct turns t = { .end = w->ends + o->end, .count = o->ends,
+		.turn = mem_alloc((o->ends + 1) * sizeof(*t.turn)) };
+
+	for (size_t i = o->span; i < o->span + o->spans; i++)
+		add_span(&to, &t, &w->spans[i]);
+	for (size_t i = 0; i < t.count; i++) {
+		const ticks held = held_in(&t, i);
+
+		if (t.turn[i].waiting > 0)
+			add(&to, &(struct locks_stack){ LOCKS_HOLDS,
+				t.end[i].stack, 0, 1, t.turn[i].waiting, held,
+				held });
+	}
+	order_sort(to.list, to.count, by_role);
+	map_free(to.of);
+	mem_free(t.turn);
+	*count = to.count;
+	return to.list;
+}

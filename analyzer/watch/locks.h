@@ -1,0 +1,50 @@
+/* locks.h - what was waited for, by whom and because of whom: made of the waits
+ * and their ends that a replay has collected (waits.h). Pure.
+ *
+ * While others wait for an object, it is whose call ends the next wait: the
+ * time until then is given to that call. So the time of each waiter goes to the
+ * holders in turn. What follows the last of these ends, while the waiter gets
+ * the object and a core, is nobody's.
+ * SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "analyzer/watch/waits.h"
+
+/* An object. Times are ticks. */
+struct locks_object {
+	struct waits_object of;
+	stack_id first;          /* the stack that waited first */
+	uint64_t waits, open;    /* of them, those that had not ended */
+	ticks waiting, longest;
+	ticks held;              /* time in which any waited for a holder */
+	uint64_t most;           /* at a time */
+	/* In the arrays of struct waits. */
+	size_t span, spans, end, ends;
+};
+
+/* By falling waiting. The caller frees the array with mem_free. */
+struct locks_object *locks_list(const struct waits *, size_t *count);
+
+/* How a stack had to do with an object. */
+enum locks_role {
+	LOCKS_WAITS,             /* it waited */
+	LOCKS_HOLDS,             /* its call let others go on */
+	LOCKS_UNSEEN,            /* others waited, and no call that ended it was
+	                          * recorded: stack 0 */
+	LOCKS_FREE,              /* others were let go on, and had not gone on
+	                          * yet: stack 0 */
+};
+struct locks_stack {
+	enum locks_role role;
+	stack_id stack;
+	uint32_t owner;          /* LOCKS_UNSEEN: tid of who held it, or 0 */
+	uint64_t count;          /* waits, or calls that ended some */
+	ticks waiting;           /* its own, or of others because of it */
+	ticks held;              /* in which any waited because of it */
+	ticks longest;           /* wait, or time held */
+};
+
+/* The stacks of one object: by role, then by falling waiting. The caller frees
+ * the array with mem_free. */
+struct locks_stack *locks_stacks(const struct waits *,
+				 const struct locks_object *, size_t *count);

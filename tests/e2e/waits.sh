@@ -1,0 +1,67 @@
+#!/bin/bash
+# Who waited for which object, for how long, and because of whom: as many waits as
+# the program counts, as long as its own clock says, and of each the stack that let
+# it go on. Without --waits, nothing of it is recorded, nor led.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+
+# holds NAME FUNCTION: of what was waited for the object, most is given to it.
+holds() {
+	local at
+	at=$(awk -v n="$1" '$1 == "wait" && $2 == n { print $3 }' "$T/out")
+	"$WEFT" locks --csv --object "$at" "$T/trace" >"$T/stacks" ||
+		fail "weft locks --object"
+	awk -F, -v f="$2" '$1 == "waits" { all += $2 }
+		$1 == "holds" && index($6, f) { its += $2 }
+		END { exit !(its > 0.75 * all) }' "$T/stacks"
+}
+
+as_planted() {
+	record --waits -- "$P/p_waits" || fail "weft record fails"
+	grep -qx 'weft: lost: 0' "$T/err" || fail "something was lost"
+	"$WEFT" locks --csv "$T/trace" >"$T/locks" 2>"$T/report.err" ||
+		fail "weft locks"
+	awk -F'[ ,]' 'NR == FNR { count[$2] = $4; ns[$2] = $5; next }
+		$1 == "wait" {
+			d = $5 - ns[$3]; d = d < 0 ? -d : d
+			if (count[$3] != $4 ||
+			    (d > 0.02 * $5 && d > 20000 * $4)) {
+				print $2, count[$3], ns[$3], "not", $4, $5
+				bad = 1
+			}
+			n++
+		}
+		END { exit bad || n != 7 }' "$T/locks" "$T/out" || return 1
+	holds convoy _convoy || { echo "convoy"; cat "$T/stacks"; return 1; }
+	holds chain2 hold_last || { echo "chain2"; cat "$T/stacks"; return 1; }
+	holds chain1 wait_for_next || { echo "chain1"; return 1; }
+	holds chain0 wait_for_next || { echo "chain0"; return 1; }
+	holds table write_table || { echo "table"; return 1; }
+	holds filled produce || { echo "filled"; return 1; }
+	holds ready post || { echo "ready"; return 1; }
+}
+one_of 5 as_planted
+grep -q '^[0-9]*,0x[0-9a-f]*,join,' "$T/locks" || fail "no thread is waited for"
+
+"$WEFT" locks --object 0x1 "$T/trace" >"$T/o" 2>&1 && fail "no such object"
+grep -q 'no call waited for an object "0x1"' "$T/o" || fail "not said: $(cat "$T/o")"
+
+# What is known without the flag: the calls themselves, as native ones.
+report
+for f in usleep cond_wait sem_wait; do
+	grep -q "^[_a-z]*$f" "$T/report.csv" || fail "no call of $f"
+done
+[ "$(calls hold_convoy)" = 8 ] || fail "the program's own calls are others"
+
+record "$P/p_waits" || fail "weft record fails without --waits"
+report
+nothing_lost
+grep -q usleep "$T/report.csv" && fail "waits are recorded, though not asked for"
+"$WEFT" locks "$T/trace" >"$T/o" 2>&1 || fail "weft locks of a trace without any"
+grep -q 'weft record --waits' "$T/o" || fail "not said how to see waits"
+for other in --count-only --no-native --sample-only; do
+	"$WEFT" record -o "$T/no" --waits $other -- true 2>"$T/o" &&
+		fail "--waits with $other"
+	grep -q 'exclude each other' "$T/o" || fail "not said: $(cat "$T/o")"
+done
+exit 0
