@@ -92,7 +92,9 @@ enum rec_kind {
  *   INTERRUPT number of the chunk of the level below that it interrupts (as in
  *            its own chunk's header); record words that were written to it
  *   WAIT     address of the object; tid of the thread that held it then, 0:
- *            none, or not known
+ *            none, or not known; mostly also two indices of the dictionary, or
+ *            REC_FUNC_OMITTED: what lies at that address, and the code that
+ *            makes the call
  */
 
 /* Why frames ended without a return of their own (UNWIND's flags). */

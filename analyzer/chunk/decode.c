@@ -457,6 +457,20 @@ static int check_resume(const struct chunk *c, size_t i, size_t n)
 	return check_frames(c, c->records + i + 4, (size_t)frames);
 }
 
+/* What a WAIT names: where its object lies, and who calls. */
+static int check_wait(const struct chunk *c, size_t i, size_t n)
+{
+	for (size_t k = i + 3; k < i + n && k < i + 5; k++) {
+		const uint64_t index = rec_value(c->records[k]);
+
+		if (index != REC_FUNC_OMITTED && index >= c->header.funcs)
+			return err_add("record %zu: WAIT names %" PRIu64
+				       " of %" PRIu32, i, index,
+				       c->header.funcs);
+	}
+	return 0;
+}
+
 /* Is the record's function an index into the dictionary? In other kinds the
  * field holds flags or a reason. */
 static bool has_func(enum rec_kind kind)
@@ -484,7 +498,8 @@ static int check_record(const struct chunk *c, size_t i, size_t *n)
 	if (kind == REC_MARK &&
 	    dict_kind(c->dict[rec_func(word)]) != DICT_NAME)
 		return err_add("record %zu: a mark that is no name", i);
-	return kind == REC_RESUME ? check_resume(c, i, *n) : 0;
+	return kind == REC_RESUME ? check_resume(c, i, *n) :
+	       kind == REC_WAIT ? check_wait(c, i, *n) : 0;
 }
 
 /* Nearly all records are calls without operands: go to the first record from i

@@ -50,6 +50,16 @@ static METRIC_GETTER(get_object)
 		 ((const struct lock_row *)row)->o.of.address);
 }
 
+/* What lies in no module has no symbol. */
+static METRIC_GETTER(get_symbol)
+{
+	const func_id place = ((const struct lock_row *)row)->o.place;
+	const struct func *const f = place == 0 ? NULL :
+				     func_get(s->session->funcs, place);
+
+	v->text = f && f->kind == FUNC_NATIVE ? f->name : "";
+}
+
 #define AT(field) METRIC_AT(struct lock_row, field)
 
 static const struct metric lock_metrics[] = {
@@ -69,6 +79,8 @@ static const struct metric lock_metrics[] = {
 	  .help = "mutex/rwlock/semaphore/condition/barrier/join" },
 	{ "object", METRIC_TEXT, .get = get_object,
 	  .help = "its address, for --object" },
+	{ "symbol", METRIC_TEXT, METRIC_DROP_EMPTY, .get = get_symbol,
+	  .help = "the variable that it is, or is in" },
 	{ "pid", METRIC_NUMBER, AT(pid), .drop = 3, .help = "its process" },
 	{ "name", METRIC_TEXT, METRIC_NAME | METRIC_KEEP_END, "first waited in",
 	  "first_waited_in", AT(first), .shrink = 24,
@@ -78,8 +90,9 @@ static const struct metric lock_metrics[] = {
 
 static const struct metric_view lock_view = {
 	lock_metrics,
-	"waiting,held,waits,longest,most,open,kind,object,name",
-	"pid,object,kind,waits,waiting,longest,most,held,open,name",
+	"waiting,held,waits,longest,most,open,kind,object,"
+	"symbol,name",
+	"pid,object,kind,waits,waiting,longest,most,held,open,symbol,name",
 };
 
 static const struct opt opts[] = {
@@ -246,7 +259,7 @@ static enum cmd_exit locks_print(struct reading *r)
 	struct waits w;
 	size_t count;
 
-	waits_init(&w);
+	waits_init(&w, r->load.session);
 	if (load_again(&r->load, &waits_sink, &w) != 0) {
 		waits_fini(&w);
 		return CMD_UNREADABLE;

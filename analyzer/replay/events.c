@@ -116,8 +116,15 @@ void replay_emit_mark(struct replay *r, struct stream *st, func_id func)
 		r->sink->mark(r->ctx, &e);
 }
 
+static func_id named_in(const struct replay *r, const uint64_t *record,
+			size_t n, size_t i)
+{
+	return i >= n || rec_value(record[i]) == REC_FUNC_OMITTED ? 0 :
+	       r->func[rec_value(record[i])];
+}
+
 void replay_emit_wait(struct replay *r, struct stream *st,
-		      const uint64_t *record)
+		      const uint64_t *record, size_t n)
 {
 	struct replay_event e = event(r, st, st->now);
 
@@ -126,6 +133,8 @@ void replay_emit_wait(struct replay *r, struct stream *st,
 	e.reason = rec_func(record[0]);
 	e.object = rec_value(record[1]);
 	e.owner = (uint32_t)rec_value(record[2]);
+	e.place = named_in(r, record, n, 3);
+	e.site = named_in(r, record, n, 4);
 	if (r->sink->wait)
 		r->sink->wait(r->ctx, &e);
 }

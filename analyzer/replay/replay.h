@@ -72,6 +72,9 @@ struct replay_event {
 	uint64_t vm;                    /* create: the VM's serial */
 	uint64_t object;                /* wait: what is waited for */
 	uint32_t owner;                 /* wait: the tid that held it, or 0 */
+	func_id place, site;            /* wait: the object's place, and that of
+	                                 * the code that calls, as functions;
+	                                 * 0: not known */
 	enum replay_deferred deferred;  /* enter, leave */
 	const struct stream *stream;    /* its stack: after an enter, a leave
 	                                 * and a resume; before a suspend */

@@ -89,11 +89,16 @@ static void leave_old(struct replay *r, struct stream *st, func_id func)
 /* The innermost call waits: there is one, if nothing is missing. */
 static void wait_in(struct replay *r, struct stream *st, const uint64_t *record)
 {
+	size_t n = 1;
+
+	while (record + n < r->records_end &&
+	       rec_kind(record[n]) == REC_OPERAND)
+		n++;
 	if (st->depth <= replay_top(st)->base ||
 	    frame_is_omitted(&st->frame[st->depth - 1]))
 		replay_unnested(r, st);
 	else if (r->sink)
-		replay_emit_wait(r, st, record);
+		replay_emit_wait(r, st, record, n);
 }
 
 /* Any record but a call that nests. Its gap has passed. */
@@ -442,6 +447,7 @@ size_t replay_run(struct replay *r, struct stream *st,
 		  const struct chunk *chunk, size_t from, size_t to)
 {
 	assert(from <= to && to <= chunk->header.records);
+	r->records_end = chunk->records + chunk->header.records;
 	switch (what_of(r, st)) {
 	case SUMS:
 		return run(r, st, chunk, from, to, SUMS);

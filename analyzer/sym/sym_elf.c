@@ -11,6 +11,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -370,6 +371,23 @@ static const char *joint_at(const struct elf_naming *n, uint64_t offset)
 	return b->count[0] > 0 || offset % 2 != 0 ? b->all[0] : b->all[1];
 }
 
+/* What is no beginning lies in something that has a size: "NAME+0x10". */
+static void answer_inside(const struct elf_naming *n, const struct sym_query *q)
+{
+	GElf_Off inside;
+	GElf_Sym symbol;
+	const char *const name = dwfl_module_addrinfo(n->module, q->offset,
+		&inside, &symbol, NULL, NULL, NULL);
+	char *text;
+
+	if (!name || inside >= symbol.st_size)
+		return;
+	text = mem_print("%s+0x%" PRIx64, sym_demangle(name),
+			   (uint64_t)inside);
+	n->answer(n->ctx, q->id, text, "", 0);
+	mem_free(text);
+}
+
 /* Answer all queries from the symbol table. It has no files and lines. */
 static void answer_symbols(const struct elf_naming *n)
 {
@@ -381,6 +399,8 @@ static void answer_symbols(const struct elf_naming *n)
 		if (all || name)
 			n->answer(n->ctx, n->queries[i].id,
 				  all ? all : sym_demangle(name), "", 0);
+		else
+			answer_inside(n, &n->queries[i]);
 	}
 }
 

@@ -115,7 +115,8 @@ struct locks_object *locks_list(const struct waits *w, size_t *count)
 	for (size_t i = 0, n; i < w->span_count; i += n) {
 		const struct waits_object *const of = &w->spans[i].of;
 		struct locks_object o = { .of = *of, .span = i,
-					  .first = w->spans[i].stack };
+					  .first = w->spans[i].stack,
+					  .place = w->spans[i].place };
 
 		for (n = 1; i + n < w->span_count &&
 		     waits_compare(&w->spans[i + n].of, of) == 0; n++)

@@ -14,6 +14,7 @@
 struct locks_object {
 	struct waits_object of;
 	stack_id first;          /* the stack that waited first */
+	func_id place;           /* where it lies, as a function; or 0 */
 	uint64_t waits, open;    /* of them, those that had not ended */
 	ticks waiting, longest;
 	ticks held;              /* time in which any waited for a holder */

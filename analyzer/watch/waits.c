@@ -5,12 +5,14 @@
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
+#include <string.h>
+
 /* A call that waits: its frame's depth, and its span. */
 struct waits_open { uint32_t depth; size_t span; };
 
-void waits_init(struct waits *w)
+void waits_init(struct waits *w, const struct session *session)
 {
-	*w = (struct waits){ .stacks = stack_table_new() };
+	*w = (struct waits){ .session = session, .stacks = stack_table_new() };
 }
 
 void waits_fini(struct waits *w)
@@ -38,12 +40,37 @@ static struct waits_object object_of(const struct replay_event *e)
 		.kind = kind == WAIT_WRITE ? WAIT_READ : kind };
 }
 
+/* Does the code lie in that function, so that it has hooks? Then its name is
+ * that function's, with a distance behind it. */
+static bool is_in(const struct waits *w, func_id code, func_id function)
+{
+	const char *const of = func_get(w->session->funcs, function)->name;
+	const size_t size = strlen(of);
+	const char *const name = func_get(w->session->funcs, code)->name;
+
+	return strncmp(name, of, size) == 0 && name[size] == '+';
+}
+
+/* The stack of a call that waits; who makes the call is among it also without
+ * hooks. */
+static stack_id stack_of(struct waits *w, const struct replay_event *e)
+{
+	const size_t below = stream_depth(e->stream) - 1;
+	const func_id caller = below == 0 ? 0 :
+			       stream_frame(e->stream, below - 1).func;
+	stack_id stack = stream_stack(e->stream, 0, below, w->stacks, 0);
+
+	if (e->site && !(caller && is_in(w, e->site, caller)))
+		stack = stack_table_push(w->stacks, stack, e->site, 0);
+	return stack_table_push(w->stacks, stack, e->func, 0);
+}
+
 /* A call may say two things: that it lets a mutex go, and that it waits. */
 static void on_wait(void *ctx, const struct replay_event *e)
 {
 	struct waits *const w = ctx;
 	const size_t depth = stream_depth(e->stream);
-	const stack_id stack = stream_stack(e->stream, 0, depth, w->stacks, 0);
+	const stack_id stack = stack_of(w, e);
 	const struct stream_frame f = stream_frame(e->stream, depth - 1);
 	struct waits_lane *const l = lane(w, e->stream);
 
@@ -59,7 +86,8 @@ static void on_wait(void *ctx, const struct replay_event *e)
 		(struct waits_span){
 			.of = object_of(e), .begin = f.is_known ? f.entry :
 			e->tick, .end = e->tick, .thread = e->thread,
-			.owner = e->owner, .stack = stack, .is_open = true };
+			.owner = e->owner, .stack = stack, .place = e->place,
+			.is_open = true };
 }
 
 static void on_leave(void *ctx, const struct replay_event *e)

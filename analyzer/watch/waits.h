@@ -21,6 +21,8 @@ struct waits_span {
 	uint32_t thread;         /* index */
 	uint32_t owner;          /* tid of who held it at its begin, or 0 */
 	stack_id stack;          /* its own frame innermost */
+	func_id place;           /* where the object lies, as a function; or
+	                          * 0 */
 	bool is_open;            /* it had not ended when the records did */
 };
 
@@ -38,13 +40,15 @@ struct waits {
 	struct waits_end *ends; size_t end_count;
 	struct stack_table *stacks;
 	/* Private. */
+	const struct session *session;
 	size_t span_room, end_room;
 	struct waits_lane { struct waits_open *open; size_t count, room; }
 		*lanes;          /* by stream_number */
 	size_t lane_room;
 };
 
-void waits_init(struct waits *);
+/* Borrows the session of an earlier replay, whose functions have names. */
+void waits_init(struct waits *, const struct session *);
 void waits_fini(struct waits *);
 
 /* For a replay; its context is the struct waits. Call waits_sort once after

@@ -5,13 +5,13 @@
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 
-# holds NAME FUNCTION: of what was waited for the object, most is given to it.
+# holds NAME FUNCTION: of what is given to holders of the object, most is its.
 holds() {
 	local at
 	at=$(awk -v n="$1" '$1 == "wait" && $2 == n { print $3 }' "$T/out")
 	"$WEFT" locks --csv --object "$at" "$T/trace" >"$T/stacks" ||
 		fail "weft locks --object"
-	awk -F, -v f="$2" '$1 == "waits" { all += $2 }
+	awk -F, -v f="$2" '$1 == "holds" { all += $2 }
 		$1 == "holds" && index($6, f) { its += $2 }
 		END { exit !(its > 0.75 * all) }' "$T/stacks"
 }
@@ -41,6 +41,8 @@ as_planted() {
 	holds ready post || { echo "ready"; return 1; }
 }
 one_of 5 as_planted
+grep -q ',convoy,' "$T/locks" || fail "no symbol of a variable"
+grep -q ',chain+0x28,' "$T/locks" || fail "no symbol of a part of a variable"
 grep -q '^[0-9]*,0x[0-9a-f]*,join,' "$T/locks" || fail "no thread is waited for"
 
 "$WEFT" locks --object 0x1 "$T/trace" >"$T/o" 2>&1 && fail "no such object"
@@ -52,6 +54,16 @@ for f in usleep cond_wait sem_wait; do
 	grep -q "^[_a-z]*$f" "$T/report.csv" || fail "no call of $f"
 done
 [ "$(calls hold_convoy)" = 8 ] || fail "the program's own calls are others"
+
+# Without hooks it is known, too, where the calls are made.
+gcc -O1 -w -D_GNU_SOURCE -o "$T/plain" tests/prog/p_waits.c || fail "no compiler"
+record --waits -- "$T/plain" || fail "without hooks: weft record fails"
+"$WEFT" locks --csv "$T/trace" >"$T/locks" 2>"$T/report.err" || fail "weft locks"
+grep -q ',convoy,in_convoy+0x' "$T/locks" || fail "no caller without hooks"
+at=$(awk -F, '/,convoy,/ { print $2 }' "$T/locks")
+"$WEFT" locks --csv --object "$at" "$T/trace" >"$T/stacks" || fail "no stacks"
+grep -q 'holds,.*,hold_convoy+0x[0-9a-f]*;pthread_mutex_unlock' "$T/stacks" ||
+	fail "no holder without hooks: $(cat "$T/stacks")"
 
 record "$P/p_waits" || fail "weft record fails without --waits"
 report

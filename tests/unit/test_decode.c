@@ -206,6 +206,30 @@ void test_decode_refuses_damage_anywhere(void)
 	CHECK(decode_chunk(&v, b.words, b.n) == 0);
 }
 
+static bool takes_wait(uint64_t place, uint64_t site)
+{
+	cb_begin(&b, 1, 2, 0, 1000);
+	cb_enter(&b, "f", 5);
+	cb_wait(&b, WAIT_MUTEX, 4096, 7, 0);
+	cb_operand(&b, place);
+	cb_operand(&b, site);
+	cb_operand(&b, 99); /* of a later format */
+	cb_leave(&b, "f", 1);
+	cb_end(&b, 1100);
+	return verdict()[0] == '\0';
+}
+
+/* What a WAIT names is in the dictionary, or said not to be known. */
+void test_decode_wait_names_what_there_is(void)
+{
+	CHECK(takes_wait(0, 0));
+	CHECK(takes_wait(REC_FUNC_OMITTED, 0));
+	CHECK(takes_wait(0, REC_FUNC_OMITTED));
+	CHECK(!takes_wait(1, 0));
+	CHECK(refused("WAIT names 1 of 1"));
+	CHECK(!takes_wait(0, REC_FUNC_OMITTED + 1));
+}
+
 /* In the order of build(): enter 0, leaf 1, mark 2, create 3-5, resume 6-11,
  * unwind 12-13, suspend 14-15, time 16, old 17, leave 18. */
 void test_decode_refuses_bad_records(void)

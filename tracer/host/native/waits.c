@@ -195,11 +195,21 @@ INLINE bool is_on(void)
 	       !exclude_learns();
 }
 
-/* Says it of the innermost call, if that is of this function and has records:
- * its calls may be counted, or left out. */
-static SLOW void say(uint64_t fn, const struct seen *seen)
+/* Where it is named in the open chunk. */
+static uint64_t index_of(struct thread_state *s, uint64_t address)
 {
-	const uint64_t operands[] = { seen->object, seen->owner };
+	const uint32_t index = dictionary_try_name(s, address);
+
+	return index == NO_INDEX ? REC_FUNC_OMITTED : index;
+}
+
+/* Says it of the innermost call, if that is of this function and has records:
+ * its calls may be counted, or left out. The call site tells who calls, where
+ * that has no hooks. */
+static SLOW void say(uint64_t fn, void *site, const struct seen *seen)
+{
+	uint64_t operands[] = { seen->object, seen->owner, REC_FUNC_OMITTED,
+				REC_FUNC_OMITTED };
 	struct thread_state *const s = thread_acquire_native(HERE);
 	uint64_t now;
 
@@ -207,24 +217,28 @@ static SLOW void say(uint64_t fn, const struct seen *seen)
 		return;
 	if (s->top[-1].key == fn && !s->counts && s->too_deep == 0 &&
 	    depth_recorded(s, s->top - 1) > 0) {
-		chunk_need(s, 2 + 2);
+		chunk_need(s, 2 + 4);
+		if ((seen->what & WAIT_KIND) != WAIT_JOIN)
+			operands[2] = index_of(s, seen->object);
+		operands[3] = index_of(s, (uint64_t)site - 1);
 		now = chunk_clock(s);
 		chunk_put_with(s, rec_put(REC_WAIT, seen->what,
-					  chunk_gap(s, now)), operands, 2);
+					  chunk_gap(s, now)), operands, 4);
 	}
 	thread_release(s);
 }
 
 /* What is waited for on a condition gives its mutex back. */
-static void say_all(uint64_t fn, const struct seen *seen, long mutex)
+static void say_all(uint64_t fn, void *site, const struct seen *seen,
+		    long mutex)
 {
 	struct seen also;
 
 	if (seen->what == WAIT_CONDITION &&
 	    look_MUTEX_ENDS((const void *)mutex, &also))
-		say(fn, &also);
+		say(fn, site, &also);
 	if (seen->what != 0)
-		say(fn, seen);
+		say(fn, site, seen);
 }
 
 static NOINLINE long recorded(any_fn *fn, void *site, struct seen seen,
@@ -233,7 +247,7 @@ static NOINLINE long recorded(any_fn *fn, void *site, struct seen seen,
 	long r;
 
 	hook_enter((void *)fn, site);
-	say_all((uint64_t)fn, &seen, b);
+	say_all((uint64_t)fn, site, &seen, b);
 	r = fn(PASS);
 	hook_exit((void *)fn, site);
 	return r;
