@@ -93,8 +93,8 @@ static void print_rows(const struct load *load, struct table *t,
 		       const struct coroutine_times *times)
 {
 	struct session *const s = load->session;
-	struct coroutine_row *const rows = coroutine_rows(s, times->lua,
-		times->native, table_args.sort ? table_args.sort :
+	struct coroutine_row *const rows = coroutine_rows(s, times->own,
+		table_args.sort ? table_args.sort :
 		metric_sorting(coroutine_view.metrics, 0));
 
 	t->source.session = s;

@@ -151,18 +151,15 @@ static void make_tables(struct tables *t)
 	const struct metric_view *const views = flat_views;
 	const bool has_switches = cct_knows_switches(s->cct, &(uint64_t){ 0 },
 						     &(uint64_t){ 0 });
-	ticks *const no_times = mem_alloc((s->coroutine_count + 1) *
-					  sizeof(*no_times));
 
 	t->head = head_of(t->load);
 	t->flat = flat_new(s, &(struct flat_options){
 		.sort = metric_find(views, has_switches ? "cpu" : "self"),
 		.thread = CCT_ALL_THREADS });
 	t->callers = callers_new(s->cct, func_count(s->funcs));
-	t->rows = coroutine_rows(s, no_times, no_times,
+	t->rows = coroutine_rows(s, NULL,
 		metric_sorting(coroutine_view.metrics, 0));
 	t->bodies = coroutine_groups(s, &t->body_count);
-	mem_free(no_times);
 }
 
 static void free_tables(struct tables *t)

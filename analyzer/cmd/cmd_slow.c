@@ -63,6 +63,7 @@ struct printer {
 	const char *pattern;
 	size_t functions;        /* how many match the pattern */
 	struct hot_path *callees; /* of the calls found, or NULL */
+	bool has_switches;       /* is what they waited known? */
 };
 
 /* Ticks as ns, for out_number_time. */
@@ -290,6 +291,23 @@ static void print_stack(const struct printer *p, stack_id id)
 	mem_free(frames);
 }
 
+/* What of its total it was not on the CPU, where that is known. */
+static void print_waits(const struct printer *p, const struct slow_call *c)
+{
+	const ticks blocked = figures_blocked(c->off, c->ready);
+	char text[OUT_NUMBER];
+
+	if (c->off > 0)
+		printf(", cpu %s", out_number_time(text, ns_of(p, c->total -
+							       c->off)));
+	if (c->ready > 0)
+		printf(", run-wait %s",
+		       out_number_time(text, ns_of(p, c->ready)));
+	if (blocked > 0)
+		printf(", blocked %s",
+		       out_number_time(text, ns_of(p, blocked)));
+}
+
 /* One call: its times, where it began, how it ended, its stack. The usual
  * things (a return, no suspension, one process) are not said. */
 static void print_call(const struct printer *p, size_t i)
@@ -301,6 +319,7 @@ static void print_call(const struct printer *p, size_t i)
 	printf("\n%zu. %s", i + 1, out_number_time(a, ns_of(p, c->total)));
 	printf(", self %s", out_number_time(a, ns_of(p, c->self)));
 	/* What is 0 in most calls is left out. */
+	print_waits(p, c);
 	if (c->suspended > 0)
 		printf(", suspended %s",
 		       out_number_time(a, ns_of(p, c->suspended)));
@@ -332,13 +351,25 @@ struct slow_row {
 	func_id func;
 	uint32_t pid, tid, level;
 	uint64_t coroutine;
-	ticks start, total, self, suspended, wall;
+	ticks start, total, self, suspended, wall, off, ready;
+	bool has_switches;
 	bool is_partial;
 	const char *name, *end, *stack, *callees, *callees_ns;
 };
 
 /* A column that is called as the field is. */
 #define COLUMN(name, unit) { #name, unit, METRIC_AT(struct slow_row, name) }
+
+/* Parts of its total: cpu, run-wait or blocked. */
+static METRIC_GETTER(get_part)
+{
+	const struct slow_row *const r = row;
+
+	v->is_unknown = !r->has_switches;
+	v->count = m->name[0] == 'c' ? r->total - r->off :
+		   m->name[0] == 'r' ? r->ready :
+		   figures_blocked(r->off, r->ready);
+}
 
 /* No help and no titles: these columns are in CSV alone. */
 static const struct metric metrics[] = {
@@ -353,6 +384,9 @@ static const struct metric metrics[] = {
 	COLUMN(self, METRIC_TIME),
 	COLUMN(suspended, METRIC_TIME),
 	COLUMN(wall, METRIC_TIME),
+	{ "cpu", METRIC_TIME, .get = get_part },
+	{ "run-wait", METRIC_TIME, .get = get_part },
+	{ "blocked", METRIC_TIME, .get = get_part },
 	COLUMN(end, METRIC_TEXT),
 	COLUMN(is_partial, METRIC_NUMBER),
 	COLUMN(stack, METRIC_TEXT),
@@ -365,7 +399,8 @@ static const struct metric metrics[] = {
  * people get print_call. */
 static const struct metric_view view = {
 	metrics, "", "pid,tid,coroutine,function,language,module,file,line,"
-	"level,start,total,self,suspended,wall,end,is_partial,stack"
+	"level,start,total,self,suspended,wall,cpu,run-wait,blocked,end,"
+	"is_partial,stack"
 };
 
 /* The callees' names, or their times in ns, with ; between. The caller frees
@@ -409,7 +444,8 @@ static void csv_call(const struct printer *p, struct table *t, size_t i)
 		.coroutine = c->coroutine,
 		.start = cells_since_start(s, c->begin), .total = c->total,
 		.self = c->self, .suspended = c->suspended,
-		.wall = c->total + c->suspended,
+		.wall = c->total + c->suspended, .off = c->off,
+		.ready = c->ready, .has_switches = p->has_switches,
 		.is_partial = c->is_partial,
 		.name = func_get(s->funcs, c->func)->name,
 		.end = slow_list_end(c->end),
@@ -487,7 +523,9 @@ static enum cmd_exit find(struct load *load, struct printer *p,
 static enum cmd_exit slow_print(struct reading *r)
 {
 	struct session *const s = r->load.session;
-	struct printer p = { .session = s, .pattern = r->function };
+	struct printer p = { .session = s, .pattern = r->function,
+		.has_switches = cct_knows_switches(s->cct, &(uint64_t){ 0 },
+						   &(uint64_t){ 0 }) };
 	uint8_t *const wanted = named_functions(s, r->function);
 	uint8_t *const threads = filter_args_threads(s);
 	struct slow_options options = {
@@ -533,10 +571,11 @@ const struct cmd cmd_slow = {
 	.about =
 	"Reads the trace in the folder DIR and prints how long the calls of a\n"
 	"function took, then each of the slowest calls: its total, self and\n"
-	"suspended time, when and on which thread and coroutine it began, and\n"
-	"the stitched stack it was called on. FUNCTION is a name, without its\n"
-	"parameters or source if you like, or a pattern such as 'str*' or\n"
-	"'a|b'.\n"
+	"suspended time, the parts of its total on the CPU, without a core\n"
+	"(run-wait) and asleep (blocked), when and on which thread and\n"
+	"coroutine it began, and the stitched stack it was called on.\n"
+	"FUNCTION is a name, without its parameters or source if you like, or\n"
+	"a pattern such as 'str*' or 'a|b'.\n"
 	"\n"
 	"Here --thread, --process and the time options select the calls that\n"
 	"began there and then. A call that did not end is listed with the\n"

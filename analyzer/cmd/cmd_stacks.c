@@ -146,6 +146,8 @@ struct printer {
 /* By enum snapshot_state: as CSV says it, and in a sentence. */
 static const struct { const char *word, *sentence; } states[] = {
 	[SNAPSHOT_RUNNING] = { "running", "running" },
+	[SNAPSHOT_READY] = { "run-wait", "run-wait: without a core" },
+	[SNAPSHOT_BLOCKED] = { "blocked", "blocked" },
 	[SNAPSHOT_LAST] = { "last", "as its last record left it" },
 	[SNAPSHOT_OFF] = { "off", "not recorded then" },
 	[SNAPSHOT_UNKNOWN] = { "unknown", "not known, records are missing" },
@@ -507,11 +509,12 @@ const struct cmd cmd_stacks = {
 	"moment counts as having happened. --thread leaves out suspended\n"
 	"coroutines, because they are on no thread.\n"
 	"\n"
-	"State: running; last (as the thread's last record left it: its\n"
-	"process goes on, but nothing more was recorded of it); off (not\n"
-	"recorded then); unknown (records are missing); suspended; maybe\n"
-	"(suspended, unless it ran in missing records); new (made, but has\n"
-	"not run yet).\n"
+	"State: running; run-wait (another thread had its core); blocked (it\n"
+	"slept); last (as the thread's last record left it: its process goes\n"
+	"on, but nothing more was recorded of it); off (not recorded then);\n"
+	"unknown (records are missing); suspended; maybe (suspended, unless\n"
+	"it ran in missing records); new (made, but has not run yet). Without\n"
+	"context switches, running includes run-wait and blocked.\n"
 	"\n"
 	"In CSV, time_ns counts from the start. tid is empty for a coroutine\n"
 	"on no thread. coroutine is the one that the frame belongs to (0: the\n"

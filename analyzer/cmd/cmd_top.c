@@ -118,6 +118,7 @@ static void subtract(struct top *t, struct figures *f)
 	take_off(&f->ready, b->ready);
 	take_off(&f->total_cpu, b->total_cpu);
 	take_off(&f->total_off, b->total_off);
+	take_off(&f->total_ready, b->total_ready);
 	t->before[f->func] = now;
 }
 
@@ -126,7 +127,7 @@ static void make_recent(struct top *t, struct flat *flat)
 {
 	size_t kept = 0;
 
-	flat->self = flat->cpu = flat->off = flat->calls = 0;
+	flat->self = flat->cpu = flat->blocked = flat->calls = 0;
 	for (size_t i = 0; i < flat->count; i++) {
 		struct flat_row row = flat->rows[i];
 
@@ -135,7 +136,7 @@ static void make_recent(struct top *t, struct flat *flat)
 			continue;
 		flat->self += row.f.self;
 		flat->cpu += row.f.cpu;
-		flat->off += row.f.off;
+		flat->blocked += figures_blocked(row.f.off, row.f.ready);
 		flat->calls += row.f.calls;
 		flat->rows[kept++] = row;
 	}

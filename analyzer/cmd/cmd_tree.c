@@ -84,18 +84,26 @@ struct printer {
 	bool has_crossing;
 };
 
+/* What the values of a metric are parts of. */
+static ticks whole_of(const struct figures *whole, const struct metric *m)
+{
+	return m->unit == METRIC_COUNT ? whole->calls :
+	       !(m->flags & METRIC_SWITCHES) ? whole->self :
+	       strstr(m->name, "run-wait") ? whole->ready :
+	       strstr(m->name, "off-cpu") ? whole->off :
+	       strstr(m->name, "blocked") ?
+	       figures_blocked(whole->off, whole->ready) : whole->cpu;
+}
+
 /* Is the row's value at least --min-share of the whole? */
 static bool is_part(const struct printer *p, const struct tree_row *row,
 		    const struct metric *m)
 {
-	const struct figures *const whole = &p->style.whole;
 	struct metric_value v;
 
 	metric_get(m, &p->table.source, row, &v);
-	return (double)v.count * 100 >= arg_min * (double)(
-	       m->unit == METRIC_COUNT ? whole->calls :
-	       !(m->flags & METRIC_SWITCHES) ? whole->self :
-	       strstr(m->name, "off-cpu") ? whole->off : whole->cpu);
+	return (double)v.count * 100 >=
+	       arg_min * (double)whole_of(&p->style.whole, m);
 }
 
 /* Top down the share is that of the total time, or of what rows are ranked by.
@@ -319,7 +327,7 @@ const struct cmd cmd_tree = {
 	"\n"
 	"Where the trace holds the kernel's context switches, callees are\n"
 	"ranked by time on the CPU; --sort total ranks them by all time,\n"
-	"--waiting by time off the CPU.\n"
+	"--waiting by the time blocked.\n"
 	"\n"
 	"--bottom-up turns the tree around: it lists functions by their own\n"
 	"time, below each its callers, and below these their callers. The\n"

@@ -78,7 +78,7 @@ static ticks asleep_at(const struct cct *t, node_id id)
 
 static ticks asleep(const struct figures *f)
 {
-	return f->off - MIN(f->ready, f->off);
+	return figures_blocked(f->off, f->ready);
 }
 
 static bool is_waiting(const struct figures *f)

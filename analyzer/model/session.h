@@ -100,6 +100,14 @@ struct coroutine {
 	                            * themselves, but at the next event */
 };
 
+/* What a coroutine did itself while it was the topmost one of a thread; the
+ * rest of its active time was that of coroutines it resumed. */
+struct coroutine_own {
+	ticks lua, native;         /* by its innermost frame */
+	ticks off, ready;          /* of both: off the CPU, and of that, without
+	                            * a core; where switches are known */
+};
+
 struct vm {
 	uint32_t process;
 	uint64_t serial;

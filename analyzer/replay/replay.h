@@ -134,8 +134,9 @@ struct replay_sink {
 	void (*pass)(void *ctx, const struct stream *, ticks from, ticks to);
 	/* The same of time that the thread was off the CPU, where its switches
 	 * are known; of its own stream (level 0) only. Of time that only_count
-	 * leaves out, too. */
-	void (*off)(void *ctx, const struct stream *, ticks from, ticks to);
+	 * leaves out, too. ready: it had no core; else it slept. */
+	void (*off)(void *ctx, const struct stream *, ticks from, ticks to,
+		    bool ready);
 };
 
 /* In a callback: of what happens on the stream before that tick, calls that are

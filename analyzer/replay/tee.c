@@ -52,9 +52,10 @@ static void chunk_begin(void *ctx, const struct replay_event *e,
 	TELL(ctx, chunk_begin, e, chunk);
 }
 
-static void off(void *ctx, const struct stream *s, ticks from, ticks to)
+static void off(void *ctx, const struct stream *s, ticks from, ticks to,
+		bool ready)
 {
-	TELL(ctx, off, s, from, to);
+	TELL(ctx, off, s, from, to, ready);
 }
 
 /* What no part has a function for costs nothing. */

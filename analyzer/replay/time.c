@@ -172,7 +172,8 @@ static void spend(const struct replay *r, struct stream *st, ticks span)
 		st->tree->sampled[here].unsampled += span;
 	if (st->cpu >= CPU_OFF && st->level == 0 && span > 0 && r->sink &&
 	    r->sink->off)
-		r->sink->off(r->ctx, st, st->now, st->now + span);
+		r->sink->off(r->ctx, st, st->now, st->now + span,
+			     st->cpu == CPU_READY);
 	st->now += span;
 	st->frame[st->depth - 1].self += span;
 	st->tree->nodes[here].self += span;

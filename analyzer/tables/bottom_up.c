@@ -144,6 +144,7 @@ static void add_roots(const struct bottom_up *b, struct tree_rows *to)
 		row->f.total_variance = row->f.self_variance;
 		row->f.total_cpu = row->f.cpu;
 		row->f.total_off = row->f.off;
+		row->f.total_ready = row->f.ready;
 		row->levels = 1;
 	}
 }

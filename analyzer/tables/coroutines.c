@@ -44,8 +44,8 @@ static int compare(const void *a, const void *b, void *ctx)
 	       UP(serial);
 }
 
-struct coroutine_row *coroutine_rows(struct session *s, const ticks *lua,
-				     const ticks *native,
+struct coroutine_row *coroutine_rows(struct session *s,
+				     const struct coroutine_own *own,
 				     const struct metric *metric)
 {
 	struct coroutine_row *const rows =
@@ -60,8 +60,9 @@ struct coroutine_row *coroutine_rows(struct session *s, const ticks *lua,
 			.inferred = c->inferred, .id = c->serial,
 			.creator = c->creator, .vm = c->vm,
 			.resumes = c->resumes, .active = c->active,
-			.suspended = c->suspended, .lua = lua[i],
-			.native = native[i], .coroutine = c };
+			.suspended = c->suspended, .coroutine = c };
+		if (own)
+			rows[i].own = own[i];
 	}
 	qsort_r(rows, s->coroutine_count, sizeof(*rows), compare, &o);
 	return rows;
@@ -110,15 +111,28 @@ static METRIC_GETTER(get_threads)
 			  c->thread_count - known);
 }
 
+static METRIC_GETTER(get_blocked)
+{
+	const struct coroutine_row *const r = row;
+
+	v->count = figures_blocked(r->own.off, r->own.ready);
+}
+
 #define AT(field) METRIC_AT(struct coroutine_row, field)
 
 static const struct metric coroutine_metrics[] = {
 	{ "active", METRIC_TIME, METRIC_SORTS | METRIC_CLOCKED, AT(active),
 	  .help = "from each resume until it stops again" },
-	{ "lua", METRIC_TIME, METRIC_REREAD, "in Lua", AT(lua), .drop = 1,
+	{ "lua", METRIC_TIME, METRIC_REREAD, "in Lua", AT(own.lua), .drop = 1,
 	  .help = "part of active in its own Lua code" },
-	{ "native", METRIC_TIME, METRIC_REREAD, AT(native), .drop = 1,
+	{ "native", METRIC_TIME, METRIC_REREAD, AT(own.native), .drop = 1,
 	  .help = "part of active in its own native code" },
+	{ "run-wait", METRIC_TIME, METRIC_REREAD | METRIC_DROP_EMPTY,
+	  "run wait", AT(own.ready), .drop = 2,
+	  .help = "part of both in which it had no core" },
+	{ "blocked", METRIC_TIME, METRIC_REREAD | METRIC_DROP_EMPTY,
+	  .get = get_blocked, .drop = 2,
+	  .help = "part of both in which its thread slept" },
 	{ "suspended", METRIC_TIME, METRIC_SORTS | METRIC_CLOCKED,
 	  AT(suspended),
 	  .help = "between a suspension and a resume" },
@@ -147,8 +161,8 @@ static const struct metric coroutine_metrics[] = {
 
 const struct metric_view coroutine_view = {
 	coroutine_metrics,
-	"active,lua,native,suspended,resumes,state,id,creator,kind,pid,"
-	"threads,name",
+	"active,lua,native,run-wait,blocked,suspended,resumes,state,id,creator,"
+	"kind,pid,threads,name",
 	"pid,id,name,language,module,file,line,threads,vm,creator,state,"
 	"resumes,active,suspended,inferred,kind"
 };

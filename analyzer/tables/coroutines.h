@@ -16,16 +16,15 @@ struct coroutine_row {
 	uint64_t vm;             /* serial of its Lua state; 0: unknown */
 	uint64_t resumes;
 	ticks active, suspended;
-	ticks lua, native;       /* in which it ran itself, by what was its
-	                          * innermost frame */
+	struct coroutine_own own;
 	const struct coroutine *coroutine;
 };
 
 /* A row for each coroutine of the session, in the order of a metric of
- * coroutine_view; rows borrow from the session. lua and native: by index of the
- * coroutine. The caller frees the rows with mem_free. */
-struct coroutine_row *coroutine_rows(struct session *, const ticks *lua,
-				     const ticks *native,
+ * coroutine_view; rows borrow from the session. own: by index of the coroutine;
+ * NULL: not known. The caller frees the rows with mem_free. */
+struct coroutine_row *coroutine_rows(struct session *,
+				     const struct coroutine_own *own,
 				     const struct metric *);
 
 extern const struct metric_view coroutine_view;

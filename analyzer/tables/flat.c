@@ -104,7 +104,7 @@ static void collect(struct flat *t, const struct work *w)
 		row->f.func = t->groups->group[g].func;
 		t->self += row->f.self;
 		t->cpu += row->f.cpu;
-		t->off += row->f.off;
+		t->blocked += figures_blocked(row->f.off, row->f.ready);
 		t->calls += row->f.calls;
 		t->count++;
 	}
@@ -275,10 +275,12 @@ static METRIC_GETTER(get_cpu_share)
 	v->whole = ((const struct flat *)s->table)->cpu;
 }
 
-static METRIC_GETTER(get_off_share)
+static METRIC_GETTER(get_blocked_share)
 {
-	v->count = ((const struct figures *)row)->off;
-	v->whole = ((const struct flat *)s->table)->off;
+	const struct figures *const f = row;
+
+	v->count = figures_blocked(f->off, f->ready);
+	v->whole = ((const struct flat *)s->table)->blocked;
 }
 
 /* Recursive calls count as calls, but not in total: the mean of a recursive
@@ -356,10 +358,9 @@ static const struct metric metrics[] = {
 	METRICS_CPU,
 	{ "cpu-share", METRIC_SHARE, METRIC_SWITCHES | METRIC_KNOWN, "share",
 	  .get = get_cpu_share, .help = "cpu as a share of all rows' cpu" },
-	{ "off-cpu-share", METRIC_SHARE, METRIC_SWITCHES | METRIC_KNOWN,
-	  "share",
-	  .get = get_off_share,
-	  .help = "off-cpu as a share of all rows' off-cpu" },
+	{ "blocked-share", METRIC_SHARE, METRIC_SWITCHES | METRIC_KNOWN,
+	  "share", .get = get_blocked_share,
+	  .help = "blocked as a share of all rows' blocked" },
 	METRIC_CALLS,
 	METRIC_RECURSIVE,
 	{ "mean", METRIC_MEAN, METRIC_SORTS | METRIC_KNOWN, .get = get_mean,
@@ -386,14 +387,14 @@ static const struct metric metrics[] = {
 };
 
 #define CSV "pid,tid,thread,name,language,module,file,line,calls,self,total," \
-	"suspended,wall,mean,min,max,p50,p95,p99,cpu,off-cpu,total-cpu," \
-	"total-off-cpu,share" METRICS_NET_CSV
+	"suspended,wall,mean,min,max,p50,p95,p99" METRICS_CPU_CSV ",share" \
+	METRICS_NET_CSV
 
 const struct metric_view flat_views[METRIC_RANKINGS] = {
 	[METRIC_BY_TIME] = { metrics, "self,self-error,share,total,suspended,"
-		"cpu,off-cpu,calls,mean,language,file,name", CSV },
-	[METRIC_BY_CPU] = { metrics, "cpu,cpu-error,cpu-share,off-cpu,total,"
-		"suspended,calls,mean,language,file,name", CSV },
-	[METRIC_BY_WAITING] = { metrics, "off-cpu,off-cpu-share,cpu,total,"
-		"suspended,calls,mean,language,file,name", CSV },
+		"cpu,run-wait,blocked,calls,mean,language,file,name", CSV },
+	[METRIC_BY_CPU] = { metrics, "cpu,cpu-error,cpu-share,run-wait,blocked,"
+		"total,suspended,calls,mean,language,file,name", CSV },
+	[METRIC_BY_WAITING] = { metrics, "blocked,blocked-share,run-wait,cpu,"
+		"total,suspended,calls,mean,language,file,name", CSV },
 };

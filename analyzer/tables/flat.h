@@ -29,7 +29,7 @@ struct flat {
 	size_t count;
 	struct groups *groups;
 	uint32_t thread;         /* the one that is counted; see the options */
-	ticks self, cpu, off;    /* sums of all rows: shares are parts of
+	ticks self, cpu, blocked; /* sums of all rows: shares are parts of
 	                          * them */
 	ticks root_self;         /* time in no function. Not in self, unless
 	                          * groups are threads, processes or labels */

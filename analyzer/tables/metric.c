@@ -308,6 +308,7 @@ void node_totals_init(struct node_totals *p, struct cct *t)
 	if (!cct_has_cpu(t))
 		return;
 	p->off = mem_alloc(nodes * sizeof(*p->off));
+	p->ready = mem_alloc(nodes * sizeof(*p->ready));
 	p->unknown = mem_alloc(nodes * sizeof(*p->unknown));
 	/* Children have larger ids than their parents. */
 	for (size_t id = nodes - 1; id > 0; id--) {
@@ -315,8 +316,10 @@ void node_totals_init(struct node_totals *p, struct cct *t)
 		const struct cct_cpu cpu = cct_cpu_of(t, (node_id)id);
 
 		p->off[id] += cpu.off;
+		p->ready[id] += cpu.ready;
 		p->unknown[id] += cpu.unknown;
 		p->off[parent] += p->off[id];
+		p->ready[parent] += p->ready[id];
 		p->unknown[parent] += p->unknown[id];
 	}
 }
@@ -324,7 +327,7 @@ void node_totals_init(struct node_totals *p, struct cct *t)
 void node_totals_fini(struct node_totals *p)
 {
 	mem_free_all(p->total, p->suspended, p->raw, p->variance, p->off,
-		     p->unknown);
+		     p->ready, p->unknown);
 }
 
 void node_totals_cut(struct node_totals *p, struct cct *t, node_id id,
@@ -339,6 +342,7 @@ void node_totals_cut(struct node_totals *p, struct cct *t, node_id id,
 	}
 	if (p->off) {
 		p->off[id] = own ? cpu.off : 0;
+		p->ready[id] = own ? cpu.ready : 0;
 		p->unknown[id] = own ? cpu.unknown : 0;
 	}
 }
@@ -377,6 +381,7 @@ void figures_add_total(struct figures *f, const struct node_totals *p,
 	}
 	if (p->off) {
 		f->total_off += p->off[id];
+		f->total_ready += p->ready[id];
 		f->total_cpu += on_cpu(p->total[id], p->off[id],
 				       p->unknown[id]);
 	}
@@ -400,6 +405,7 @@ void figures_add(struct figures *f, const struct figures *more)
 	f->ready += more->ready;
 	f->total_cpu += more->total_cpu;
 	f->total_off += more->total_off;
+	f->total_ready += more->total_ready;
 }
 
 void figures_add_own(struct figures *f, struct cct *t, node_id id)
@@ -433,6 +439,16 @@ METRIC_GETTER(metric_error)
 METRIC_GETTER(metric_if_known)
 {
 	v->is_unknown = s && !s->has_switches;
+}
+
+METRIC_GETTER(metric_blocked)
+{
+	const struct figures *const f = row;
+	const bool of_total = m->name[0] == 't';
+
+	v->count = of_total ? figures_blocked(f->total_off, f->total_ready) :
+			      figures_blocked(f->off, f->ready);
+	metric_if_known(s, m, row, v);
 }
 
 METRIC_GETTER(metric_wall)

@@ -212,15 +212,15 @@ struct figures {
 	/* On and off the CPU: parts of self, and of total; 0 without switches.
 	 * The rest of them is time for which switches are not known. */
 	ticks cpu, off, total_cpu, total_off;
-	ticks ready;            /* of off: without a core, as far as is known */
+	ticks ready, total_ready; /* of off and total_off: without a core */
 };
 
 /* By node: total and suspended, as cct_totals says. For the node and all below
  * it: the raw total and the variance of the net one, NULL where the tree is not
- * net; time off the CPU, and time for which switches are not known, NULL where
- * they are for none. */
+ * net; time off the CPU, that of it without a core, and time for which switches
+ * are not known, NULL where they are for none. */
 struct node_totals {
-	uint64_t *total, *suspended, *raw, *off, *unknown;
+	uint64_t *total, *suspended, *raw, *off, *ready, *unknown;
 	double *variance;
 };
 void node_totals_init(struct node_totals *, struct cct *);
@@ -246,6 +246,12 @@ static inline bool figures_are_untimed(const struct figures *f)
 static inline uint64_t figures_timed(const struct figures *f)
 {
 	return f->calls - f->counted.untimed;
+}
+
+/* What of the time off the CPU was spent asleep. */
+static inline ticks figures_blocked(ticks off, ticks ready)
+{
+	return off > ready ? off - ready : 0;
 }
 
 #define METRIC_CALLS \
@@ -294,21 +300,33 @@ static inline uint64_t figures_timed(const struct figures *f)
 	  METRIC_SORTS | METRIC_SWITCHES | METRIC_KNOWN, title, NULL, \
 	  help, METRIC_AT(struct figures, field), metric_if_known, \
 	  __VA_ARGS__ }
+#define METRIC_BLOCKED(name, title, help, ...) \
+	{ name, METRIC_TIME, \
+	  METRIC_SORTS | METRIC_SWITCHES | METRIC_KNOWN, title, NULL, \
+	  help, .get = metric_blocked, __VA_ARGS__ }
 #define METRICS_CPU \
 	METRIC_SWITCH("cpu", NULL, cpu, \
 		      "part of self in which the thread ran", .drop = 0), \
 	METRIC_CPU_ERROR("cpu-error", "standard error of a net cpu"), \
+	METRIC_SWITCH("run-wait", "run wait", ready, \
+		      "part of self in which it had no core", .drop = 2), \
+	METRIC_BLOCKED("blocked", NULL, \
+		       "part of self in which it slept", .drop = 1), \
 	METRIC_SWITCH("off-cpu", NULL, off, \
-		      "part of self in which it did not run", .drop = 1), \
-	METRIC_SWITCH("no-core", "no core", ready, \
-		      "part of off-cpu without a core", \
-		      .drop = 1), \
+		      "run-wait and blocked", .drop = 1), \
 	METRIC_SWITCH("total-cpu", "total cpu", total_cpu, \
 		      "part of total in which the thread ran", .drop = 0), \
 	METRIC_CPU_ERROR("total-cpu-error", \
 			 "standard error of a net total-cpu"), \
+	METRIC_SWITCH("total-run-wait", "total run wait", total_ready, \
+		      "part of total in which it had no core", .drop = 2), \
+	METRIC_BLOCKED("total-blocked", "total blocked", \
+		       "part of total in which it slept", .drop = 0), \
 	METRIC_SWITCH("total-off-cpu", "total off", total_off, \
-		      "part of total in which it did not run", .drop = 0)
+		      "total-run-wait and total-blocked", .drop = 0)
+/* All of them in a CSV. */
+#define METRICS_CPU_CSV ",cpu,run-wait,blocked,off-cpu,total-cpu," \
+	"total-run-wait,total-blocked,total-off-cpu"
 #define METRIC_WALL \
 	{ "wall", METRIC_TIME, METRIC_SORTS | METRIC_KNOWN, NULL, NULL, \
 	  "total and suspended", .get = metric_wall }
@@ -336,6 +354,7 @@ static inline uint64_t figures_timed(const struct figures *f)
 METRIC_GETTER(metric_wall);
 METRIC_GETTER(metric_error);     /* by the metric's name */
 METRIC_GETTER(metric_if_known);  /* of context switches: by the source */
+METRIC_GETTER(metric_blocked);   /* the same, and by the metric's name */
 METRIC_GETTER(metric_function);  /* its name, by its id */
 METRIC_GETTER(metric_language);
 METRIC_GETTER(metric_module);

@@ -177,6 +177,6 @@ const struct metric_view nodes_view = {
 	metrics,
 	"name,self,total,calls",
 	"id,parent,thread,thread-name,depth,is-body,is-outermost,name,language,"
-	"module,file,line,calls,self,total,suspended,slept,cpu,off-cpu,"
-	"total-cpu,total-off-cpu,min,p50,p95,p99,max" METRICS_NET_CSV
+	"module,file,line,calls,self,total,suspended,slept" METRICS_CPU_CSV
+	",min,p50,p95,p99,max" METRICS_NET_CSV
 };

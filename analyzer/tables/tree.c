@@ -227,9 +227,12 @@ static METRIC_GETTER(get_share)
 	if (m->name[0] == 'c') {
 		v->count = style->is_bottom_up ? f->cpu : f->total_cpu;
 		v->whole = style->whole.cpu;
-	} else if (m->name[0] == 'o') {
-		v->count = style->is_bottom_up ? f->off : f->total_off;
-		v->whole = style->whole.off;
+	} else if (m->name[0] == 'b') {
+		v->count = style->is_bottom_up ?
+			   figures_blocked(f->off, f->ready) :
+			   figures_blocked(f->total_off, f->total_ready);
+		v->whole = figures_blocked(style->whole.off,
+					   style->whole.ready);
 	} else {
 		v->count = style->is_bottom_up ? f->self : f->total;
 		v->whole = style->whole.self;
@@ -301,9 +304,9 @@ static const struct metric metrics[] = {
 	{ "cpu-share", METRIC_SHARE, METRIC_SWITCHES, "share",
 	  .get = get_share, .drop = 1,
 	  .help = "total-cpu (bottom up: cpu) of all time on the CPU" },
-	{ "off-cpu-share", METRIC_SHARE, METRIC_SWITCHES, "share",
+	{ "blocked-share", METRIC_SHARE, METRIC_SWITCHES, "share",
 	  .get = get_share, .drop = 1,
-	  .help = "total-off-cpu (bottom up: off-cpu) of all time off it" },
+	  .help = "total-blocked (bottom up: blocked) of all such time" },
 	{ "calls", METRIC_COUNT, METRIC_SORTS, AT(f.calls), get_calls,
 	  .help = "how often it was called here" },
 	METRIC_RECURSIVE,
@@ -330,15 +333,15 @@ static const struct metric metrics[] = {
 const struct metric_view tree_views[METRIC_RANKINGS] = {
 	[METRIC_BY_TIME] = { metrics, "total,total-error,share,self," REST },
 	[METRIC_BY_CPU] = { metrics, "total-cpu,total-cpu-error,cpu-share,"
-		"total-off-cpu,cpu," REST },
-	[METRIC_BY_WAITING] = { metrics, "total-off-cpu,off-cpu-share,"
-		"total-cpu,off-cpu," REST },
+		"total-run-wait,total-blocked,cpu," REST },
+	[METRIC_BY_WAITING] = { metrics, "total-blocked,blocked-share,"
+		"total-run-wait,total-cpu,blocked," REST },
 };
 
 const struct metric_view tree_bottom_up_views[METRIC_RANKINGS] = {
 	[METRIC_BY_TIME] = { metrics, "self,self-error,share,total," REST },
-	[METRIC_BY_CPU] = { metrics, "cpu,cpu-error,cpu-share,off-cpu,total,"
-		REST },
-	[METRIC_BY_WAITING] = { metrics, "off-cpu,off-cpu-share,cpu,total,"
-		REST },
+	[METRIC_BY_CPU] = { metrics, "cpu,cpu-error,cpu-share,run-wait,blocked,"
+		"total," REST },
+	[METRIC_BY_WAITING] = { metrics, "blocked,blocked-share,run-wait,cpu,"
+		"total," REST },
 };

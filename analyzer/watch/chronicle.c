@@ -48,6 +48,7 @@ struct lane {
 	 * from..to, which may go on. */
 	bool is_active;
 	ticks active, off_from, off_to;
+	bool off_ready;
 };
 
 struct chronicle {
@@ -686,8 +687,8 @@ static void chronicle_chunk_end(void *ctx, const struct replay_event *e)
 /* The thread's waits have a track of their own. */
 static void end_wait(struct chronicle *t, struct lane *l)
 {
-	struct span s = { .kind = SPAN_WAIT, .begin = l->off_from,
-			  .end = l->off_to };
+	struct span s = { .kind = l->off_ready ? SPAN_READY : SPAN_BLOCKED,
+			  .begin = l->off_from, .end = l->off_to };
 	struct track *const of = &t->found.tracks[l->own];
 
 	l->off_from = l->off_to = 0;
@@ -700,7 +701,7 @@ static void end_wait(struct chronicle *t, struct lane *l)
 
 /* Waiting goes on over calls and returns: they cut it into pieces. */
 static void chronicle_off(void *ctx, const struct stream *st, ticks from,
-			  ticks to)
+			  ticks to, bool ready)
 {
 	struct chronicle *const t = ctx;
 	const size_t number = stream_number(st);
@@ -708,9 +709,10 @@ static void chronicle_off(void *ctx, const struct stream *st, ticks from,
 
 	if (!l || !l->is_used || !l->is_shown || t->options.serial != 0)
 		return;
-	if (l->off_to != from) {
+	if (l->off_to != from || l->off_ready != ready) {
 		end_wait(t, l);
 		l->off_from = from;
+		l->off_ready = ready;
 	}
 	l->off_to = to;
 }

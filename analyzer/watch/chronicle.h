@@ -31,7 +31,7 @@ struct chronicle_options {
 	uint64_t serial;
 	uint32_t pid;
 	/* For a drawing, with by_coroutine: the tracks are lanes, with
-	 * SPAN_ACTIVE, SPAN_OFF and SPAN_WAIT; the coroutines that were active
+	 * SPAN_ACTIVE, SPAN_OFF and waits; the coroutines that were active
 	 * for longest have one, `most` of them (0: all). Of an earlier replay
 	 * of the trace, borrowed; NULL: no lanes. */
 	const struct session *lanes_of;

@@ -186,8 +186,7 @@ const struct replay_sink coroutine_history_sink = {
 void coroutine_times_init(struct coroutine_times *t, const struct session *s)
 {
 	*t = (struct coroutine_times){ .session = s, .index = map_new() };
-	t->lua = mem_alloc((s->coroutine_count + 1) * sizeof(*t->lua));
-	t->native = mem_alloc((s->coroutine_count + 1) * sizeof(*t->native));
+	t->own = mem_alloc((s->coroutine_count + 1) * sizeof(*t->own));
 	for (size_t i = 0; i < s->coroutine_count; i++)
 		*map_put(t->index, s->coroutines[i].process,
 			 s->coroutines[i].serial) = (uint32_t)i + 1;
@@ -196,7 +195,7 @@ void coroutine_times_init(struct coroutine_times *t, const struct session *s)
 void coroutine_times_fini(struct coroutine_times *t)
 {
 	map_free(t->index);
-	mem_free_all(t->lua, t->native);
+	mem_free(t->own);
 }
 
 /* The coroutine's index in the session + 1; 0: not known there. Remembers the
@@ -232,9 +231,23 @@ static void pass_time(void *ctx, const struct stream *st, ticks from, ticks to)
 		kind = func_get(t->session->funcs,
 				stream_frame(st, depth - 1).func)->kind;
 	if (kind == FUNC_NATIVE || kind == FUNC_CODE)
-		t->native[i - 1] += to - from;
+		t->own[i - 1].native += to - from;
 	else
-		t->lua[i - 1] += to - from;
+		t->own[i - 1].lua += to - from;
 }
 
-const struct replay_sink coroutine_times_sink = { .pass = pass_time };
+static void off_time(void *ctx, const struct stream *st, ticks from, ticks to,
+		     bool ready)
+{
+	struct coroutine_times *const t = ctx;
+	const uint64_t serial = stream_top(st).serial;
+	const uint32_t i = serial == 0 ? 0 : find_index(t, st, serial);
+
+	if (i == 0)
+		return;
+	t->own[i - 1].off += to - from;
+	t->own[i - 1].ready += ready ? to - from : 0;
+}
+
+const struct replay_sink coroutine_times_sink = {
+	.pass = pass_time, .off = off_time };

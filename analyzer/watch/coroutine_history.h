@@ -61,11 +61,8 @@ void coroutine_history_sort(struct coroutine_history *);
 
 /* ---- own times of all coroutines ---------------------------------------- */
 
-/* The time while a coroutine was the topmost one on a thread, by its innermost
- * frame; the rest of its active time was that of coroutines it resumed. The
- * arrays are by index in the session. */
 struct coroutine_times {
-	ticks *lua, *native;
+	struct coroutine_own *own;    /* by index in the session */
 	/* Private. */
 	const struct session *session;
 	struct map *index;

@@ -85,9 +85,12 @@ static void shares_pass(void *ctx, const struct stream *st, ticks from,
 	spread(s, s->cells, st, from, to);
 }
 
-static void shares_off(void *ctx, const struct stream *st, ticks from, ticks to)
+static void shares_off(void *ctx, const struct stream *st, ticks from,
+		       ticks to, bool ready)
 {
 	const struct shares *const s = ctx;
+
+	(void)ready;
 
 	spread(s, s->off, st, from, to);
 }

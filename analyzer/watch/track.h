@@ -15,7 +15,8 @@ enum span_kind {
 	                          * coroutine runs, or others that it resumed;
 	                          * all else but gaps is deeper */
 	SPAN_OFF,                /* the thread was not recorded */
-	SPAN_WAIT,               /* the thread was off the CPU */
+	SPAN_READY,              /* the thread had no core, */
+	SPAN_BLOCKED,            /* or it slept */
 };
 
 /* How a span is more than one call, or less. */

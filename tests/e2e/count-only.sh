@@ -58,7 +58,7 @@ cmp "$T/tree.1" "$T/tree.4" || fail "workers count brief calls otherwise"
 	fail "brief calls were chosen by time"
 # Of single stacks, too, no length is told that is not known.
 "$WEFT" export -f csv "$T/trace" 2>/dev/null | awk -F, -v sum=$sum '
-	$8 ~ /^work_/ { n += $13; if ($22 != "" || $14 == "") exit 1 }
+	$8 ~ /^work_/ { n += $13; if ($26 != "" || $14 == "") exit 1 }
 	END { exit n != sum }' || fail "an export tells other brief calls"
 "$WEFT" merge -o "$T/b.pb.gz" "$T/a.pb.gz" "$T/a.pb.gz" || fail "merge fails"
 "$WEFT" report --csv "$T/b.pb.gz" 2>"$T/err" | awk -F, -v sum=$((2 * sum)) '
@@ -102,7 +102,7 @@ cmp "$T/tree.1" "$T/tree.3" || fail "workers count otherwise"
 	END { exit n != sum || times != "" }' || fail "a merge counts otherwise"
 "$WEFT" diff "$T/trace" "$T/a.pb.gz" >"$T/out" || fail "diff fails"
 "$WEFT" export -f csv "$T/trace" 2>/dev/null | awk -F, -v sum=$sum '
-	$8 ~ /^work_/ { n += $13; times = times $14 $15 $22 $23 $26 }
+	$8 ~ /^work_/ { n += $13; times = times $14 $15 $26 $27 $30 }
 	END { exit n != sum || times != "" }' || fail "csv counts otherwise"
 "$WEFT" export -f callgrind "$T/trace" 2>/dev/null >"$T/out"
 grep -qx 'events: Calls' "$T/out" || fail "callgrind has times"

@@ -63,8 +63,11 @@ cat >"$T/hot.lua" <<'L'
 local function hot(n) local s = 0 for i = 1, n do s = s + i % 7 end return s end
 for i = 1, 300 do hot(100000) end
 L
-record --lua-init -- lua5.4 "$T/hot.lua" || fail "weft record fails"
-"$WEFT" lines 'hot' "$T/trace" >"$T/out" 2>"$T/err" || fail "Lua fails"
+has_lines() {
+	record --lua-init -- lua5.4 "$T/hot.lua" || fail "weft record fails"
+	"$WEFT" lines 'hot' "$T/trace" >"$T/out" 2>"$T/err"
+}
+one_of 4 has_lines
 grep -q '^this is a Lua function: samples say which code of Lua ran' "$T/out" ||
 	fail "not said: $(cat "$T/out")"
 grep -qE '^ *[0-9,]+ .* luaV_execute  ' "$T/out" || grep -q 'no name' "$T/out" ||

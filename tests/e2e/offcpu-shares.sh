@@ -21,19 +21,19 @@ get() {
 	"$WEFT" report --csv --raw --from 0.1 "$T/t" >"$T/csv" 2>"$T/e" ||
 		fail "$(cat "$T/e")"
 	"$WEFT" report "$T/t" >"$T/table" || fail "no table"
-	"$WEFT" report --csv --raw --from 0.1 --columns name,no-core "$T/t" \
+	"$WEFT" report --csv --raw --from 0.1 --columns name,run-wait "$T/t" \
 		2>/dev/null | tr -d '\r' >"$T/cores"
 }
 # On a busy machine the kernel may lose switches: too many for the columns.
 get_shown() {
 	get
-	no_switches "$T/t" >/dev/null || grep -q '^ *cpu .*off-cpu' "$T/table"
+	no_switches "$T/t" >/dev/null || grep -q '^ *cpu .*blocked' "$T/table"
 }
 one_of 8 get_shown
 if no_switches "$T/t" >"$T/why"; then
 	awk -F, 'NR > 1 && $17 != "" { exit 1 }' "$T/csv" ||
 		fail "times on the CPU of which nothing is known"
-	grep -q 'off-cpu' "$T/table" && fail "a column of nothing"
+	grep -q 'blocked' "$T/table" && fail "a column of nothing"
 	echo "the columns are absent, as they must be: $(cat "$T/why")"
 	exit 77
 fi
@@ -43,7 +43,7 @@ first() {
 }
 # Who has most of the CPU by the program's own account is on top, with its
 # waiting beside it; --waiting and --sort self turn it round.
-grep -q '^ *cpu .*off-cpu' "$T/table" || fail "no columns: $(cat "$T/table")"
+grep -q '^ *cpu .*blocked' "$T/table" || fail "no columns: $(cat "$T/table")"
 # Two that are nearly equal may change places.
 is_first() {
 	awk "\$1 == \"$1\" { its = $2 } $2 > most { most = $2 }
@@ -83,7 +83,7 @@ again() {
 }
 one_of 8 again
 
-# A sleeper is woken beside the rival, and may then wait for the core.
+# A sleeper is woken beside the rival, and may then wait for the core for a moment.
 tells_why() {
 	get
 	awk -F '[ ,]' '

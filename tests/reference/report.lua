@@ -246,7 +246,7 @@ local function with_few_nodes(s, nodes)
 	end
 	return { is_of_all = true, args = "report --csv --max-nodes " .. nodes .. " --columns " ..
 			"name,language,module,file,line,calls,self,min,max," ..
-			"cpu,off-cpu,no-core",
+			"cpu,off-cpu,run-wait,blocked",
 		 falling = has_cpu and "cpu_ns" or "self_ns",
 		 rows = function() return out end,
 		 change = function(have, falls)

@@ -142,10 +142,10 @@ void test_bodies_know_own_times(void)
 	session_free(again);
 	REQUIRE(session->coroutine_count == 2);
 	CHECK_EQ(session->coroutines[0].serial, 9);
-	CHECK_EQ(t.lua[0], 11);
-	CHECK_EQ(t.native[0], 0);
+	CHECK_EQ(t.own[0].lua, 11);
+	CHECK_EQ(t.own[0].native, 0);
 	CHECK_EQ(session->coroutines[1].active, 20);
-	CHECK_EQ(t.lua[1], 15);
+	CHECK_EQ(t.own[1].lua, 15);
 	coroutine_times_fini(&t);
 	session_free(session);
 }

@@ -114,6 +114,65 @@ void test_offcpu_without_room_the_rest_is_unknown(void)
 	check_pair(1, 43 * MS, 45 * MS);
 }
 
+/* What the switches do not explain of the waits for a core came after sleeps:
+ * in equal parts, if these are long enough. */
+void test_offcpu_waits_after_sleeps_are_told_by_the_kernels_sum(void)
+{
+	o = (struct offcpu){ 0 };
+
+	offcpu_begin(&o, MS, OFFCPU_UNSEEN);
+	o.waited = 100 * MS;
+	offcpu_switch(&o, OFFCPU_OFF, 10 * MS);
+	offcpu_switch(&o, OFFCPU_ON, 20 * MS);
+	offcpu_switch(&o, OFFCPU_READY, 30 * MS);
+	offcpu_switch(&o, OFFCPU_ON, 35 * MS);
+	offcpu_switch(&o, OFFCPU_OFF, 40 * MS);
+	offcpu_switch(&o, OFFCPU_ON, 41 * MS);
+	offcpu_switch(&o, OFFCPU_OFF, 50 * MS);
+	offcpu_switch(&o, OFFCPU_ON, 60 * MS);
+	/* 5 ms are known; of 9, the short one takes 1 at most. What came after
+	 * the kernel was asked waits for the next answer. */
+	offcpu_waited(&o, 45 * MS, 114 * MS);
+	CHECK_EQ(o.settled, 3);
+	offcpu_waited(&o, 70 * MS, 117 * MS);
+	CHECK_EQ(ask(MS, 70 * MS, 64), 11);
+	check_pair(1, 10 * MS, 31 * MS / 2);
+	check_pair(2, 31 * MS / 2, 20 * MS);
+	check_pair(3, 20 * MS, 20 * MS);
+	check_pair(4, 30 * MS, 35 * MS);
+	check_pair(5, 35 * MS, 35 * MS);
+	check_pair(6, 40 * MS, 41 * MS);
+	check_pair(7, 41 * MS, 41 * MS);
+	check_pair(8, 50 * MS, 57 * MS);
+}
+
+/* Without a first answer, or where spans are gone that no answer covers, the
+ * next one is only what later ones are compared with. */
+void test_offcpu_waits_take_two_answers(void)
+{
+	o = (struct offcpu){ 0 };
+
+	offcpu_begin(&o, MS, OFFCPU_UNSEEN);
+	offcpu_switch(&o, OFFCPU_OFF, 10 * MS);
+	offcpu_switch(&o, OFFCPU_ON, 20 * MS);
+	offcpu_waited(&o, 25 * MS, 5 * MS);
+	CHECK_EQ(ask(MS, 26 * MS, 64), 2);
+	offcpu_switch(&o, OFFCPU_OFF, 30 * MS);
+	offcpu_switch(&o, OFFCPU_ON, 40 * MS);
+	CHECK_EQ(ask(26 * MS, 45 * MS, 64), 2);
+	offcpu_switch(&o, OFFCPU_OFF, 50 * MS);
+	offcpu_switch(&o, OFFCPU_ON, 60 * MS);
+	offcpu_waited(&o, 65 * MS, 9 * MS);
+	CHECK_EQ(ask(45 * MS, 66 * MS, 64), 2);
+	check_pair(1, 50 * MS, 60 * MS);
+	offcpu_switch(&o, OFFCPU_OFF, 70 * MS);
+	offcpu_switch(&o, OFFCPU_ON, 80 * MS);
+	offcpu_waited(&o, 85 * MS, 12 * MS);
+	CHECK_EQ(ask(66 * MS, 90 * MS, 64), 4);
+	check_pair(1, 70 * MS, 77 * MS);
+	check_pair(2, 77 * MS, 80 * MS);
+}
+
 /* An empty pair at the end of one says so. It needs room, too: without it, the
  * thread would seem to have slept. */
 void test_offcpu_tells_sleep_from_no_core(void)

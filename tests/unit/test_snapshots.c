@@ -21,8 +21,8 @@ static void begin(const ticks *at, size_t count)
 /* "MOMENT STATE T1|co9 main;~body@9;..." a line. */
 static void tell(void *ctx, const struct snapshot_stack *s)
 {
-	static const char *const states[] = { "running", "last", "off",
-		"unknown", "suspended", "maybe", "new" };
+	static const char *const states[] = { "running", "run-wait", "blocked",
+		"last", "off", "unknown", "suspended", "maybe", "new" };
 	char line[200], left_out[40];
 
 	(void)ctx;

@@ -189,7 +189,8 @@ static void add_wait(struct drawing *d, size_t layer, const struct span *s,
 }
 
 /* A thin line from a coroutine's first run to its last: it is suspended where
- * nothing covers the line. Runs of threads are pale, under what ran in them. */
+ * nothing covers the line. Runs of threads are pale, under what ran in them.
+ * wait: the layer of what is blocked, before that of run-wait. */
 static void add_lane(struct drawing *d, uint32_t lane, size_t line, size_t run,
 		     size_t wait, size_t lost)
 {
@@ -207,7 +208,8 @@ static void add_lane(struct drawing *d, uint32_t lane, size_t line, size_t run,
 			add_box(d, run, s, lane, 0.8);
 	}
 	for (size_t i = 0; waits && i < waits->count; i++)
-		add_wait(d, wait, &waits->spans[i], lane);
+		add_wait(d, wait + (waits->spans[i].kind == SPAN_READY),
+			 &waits->spans[i], lane);
 	for (size_t i = 0; i < k->count; i++)
 		if (k->spans[i].kind == SPAN_MISSING)
 			add_box(d, lost, &k->spans[i], lane, 0.96);
@@ -309,7 +311,8 @@ static void draw(struct drawing *d)
 	line = plots_layer(d->p, OUT_BOX, 0xa0a0a0, "suspended (thin line)");
 	run = plots_layer(d->p, OUT_BOX, 0xdde3ea, "in no function");
 	add_colours(d);
-	wait = plots_layer(d->p, OUT_BOX, 0xb3c9d8, "waiting, off the CPU");
+	wait = plots_layer(d->p, OUT_BOX, 0xb3c9d8, "blocked");
+	plots_layer(d->p, OUT_BOX, 0xe3b8a8, "run-wait: without a core");
 	lost = plots_layer(d->p, OUT_BOX, 0xd62728, "records lost");
 	arrow = plots_layer(d->p, OUT_ARROW, 0x80404040, NULL);
 	for (size_t i = 0; i < d->count; i++)

@@ -13,8 +13,8 @@ static bool arg_waiting;
 
 const struct opt ranking_opts[] = {
 	{ .type = OPT_FLAG, .name = "waiting",
-	  .to = &arg_waiting, .help = "rank by time off the CPU: sleeping, "
-	  "waiting, or without a core" },
+	  .to = &arg_waiting, .help = "rank by blocked: the time in which "
+	  "threads slept" },
 	{ .type = OPT_END }
 };
 
@@ -29,8 +29,9 @@ static enum metric_ranking by_of(const struct ranking *r,
 				 const struct metric_view *views)
 {
 	if (r->sort && (r->sort->flags & METRIC_SWITCHES))
-		return strstr(r->sort->name, "off-cpu") ? METRIC_BY_WAITING :
-							  METRIC_BY_CPU;
+		return strcmp(r->sort->name, "cpu") == 0 ||
+		       strcmp(r->sort->name, "total-cpu") == 0 ?
+		       METRIC_BY_CPU : METRIC_BY_WAITING;
 	return r->has_switches &&
 	       r->sort != metric_first(&views[METRIC_BY_TIME]) ?
 	       METRIC_BY_CPU : METRIC_BY_TIME;
@@ -94,7 +95,8 @@ void ranking_note(const struct ranking *r, const struct session *s)
 		print_no_switches(s);
 	else
 		table_note("note: context switches are known for %s of the "
-			   "time: cpu and off-cpu %s", out_number_share(share,
-			   r->time - r->unknown, r->time), r->has_switches ?
+			   "time: cpu, run-wait and blocked %s",
+			   out_number_share(share, r->time - r->unknown,
+					    r->time), r->has_switches ?
 			   "add up to that much of self" : "are not shown");
 }

@@ -272,8 +272,8 @@ static void add_functions(struct relations *all, struct session *s)
 	add_columns(r, function_metrics, NULL);
 	add_columns(r, flat_views[METRIC_BY_TIME].metrics,
 		    "name,language,module,file,line,calls,recursive,self,"
-		    "total,suspended,min,p50,p95,p99,max,cpu,off-cpu,"
-		    "total-cpu,total-off-cpu" METRICS_NET_CSV);
+		    "total,suspended,min,p50,p95,p99,max" METRICS_CPU_CSV
+		    METRICS_NET_CSV);
 	metric_rename(&r->columns, "name", NULL, "name");
 }
 
@@ -286,22 +286,19 @@ static void add_nodes(struct relations *all, struct session *s)
 	all->nodes = r->nodes = nodes;
 	r->source.table = nodes;
 	add_columns(r, nodes_view.metrics, "id,parent,thread,function,depth,"
-		    "is-body,is-outermost,calls,self,total,suspended,slept,cpu,"
-		    "off-cpu,total-cpu,total-off-cpu,min,p50,p95,p99,max"
-		    METRICS_NET_CSV);
+		    "is-body,is-outermost,calls,self,total,suspended,slept"
+		    METRICS_CPU_CSV ",min,p50,p95,p99,max" METRICS_NET_CSV);
 }
 
 /* Their times in Lua and in native code would take reading the trace again. */
 static void add_coroutines(struct relations *all, struct session *s)
 {
-	ticks *const none = mem_alloc((s->coroutine_count + 1) * sizeof(*none));
 	struct relation *r;
 
-	all->coroutines = coroutine_rows(s, none, none,
+	all->coroutines = coroutine_rows(s, NULL,
 		metric_find(&coroutine_view, "id"));
 	r = add(all, "coroutines", all->coroutines,
 		sizeof(*all->coroutines), s->coroutine_count);
-	mem_free(none);
 	add_columns(r, coroutine_metrics, NULL);
 	add_columns(r, coroutine_view.metrics, "id,kind,vm,creator,state,"
 		    "resumes,active,suspended,inferred,threads");

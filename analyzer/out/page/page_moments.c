@@ -74,6 +74,7 @@ SPAN(kind, s->kind)
 SPAN(to, (s->kind == SPAN_RUN || s->kind == SPAN_ACTIVE) &&
 	 s->to < n->of->count ? n->number[s->to] : 0)
 SPAN(back, (s->flags & SPAN_BACK) != 0)
+SPAN(ready, s->kind == SPAN_READY)
 
 /* A lane's spans, or when its thread waited. */
 static const struct track *spans_of(const struct lanes *n, size_t lane,
@@ -118,7 +119,9 @@ static void put_spans(FILE *to, const struct lanes *n, bool is_waits)
 	putc(']', to);
 	put_column(to, n, is_waits, "from", span_from);
 	put_column(to, n, is_waits, "length", span_length);
-	if (!is_waits) {
+	if (is_waits) {
+		put_column(to, n, is_waits, "ready", span_ready);
+	} else {
 		put_column(to, n, is_waits, "kind", span_kind);
 		put_column(to, n, is_waits, "calls", span_calls);
 		put_column(to, n, is_waits, "folded", span_folded);

@@ -89,6 +89,7 @@ NODE(calls, gone ? 0 : n->calls)
 NODE(self, gone ? 0 : n->self)
 NODE(suspended, gone ? 0 : n->suspended)
 NODE(off, gone ? 0 : cct_cpu_of(f->tree, id).off)
+NODE(ready, gone ? 0 : cct_cpu_of(f->tree, id).ready)
 NODE(unknown, gone ? 0 : cct_cpu_of(f->tree, id).unknown)
 NODE(raw, gone ? 0 : cct_sampled_of(f->tree, id)->raw)
 NODE(stacks, f->stacks[id])
@@ -118,6 +119,7 @@ static void put_nodes(FILE *to, const struct page_parts *s)
 	put_numbers(to, ",\n", "suspended", node_suspended, s, count);
 	if (cct_has_cpu(t)) {
 		put_numbers(to, ",\n", "off", node_off, s, count);
+		put_numbers(to, ",\n", "ready", node_ready, s, count);
 		put_numbers(to, ",\n", "unknown", node_unknown, s, count);
 	}
 	if (cct_is_net(t))

@@ -25,7 +25,12 @@ struct lane {
 	size_t room;
 	stack_id *stack;
 	size_t known, stack_room; /* stack[0] to stack[known] are right */
+	struct wait_at *waits; size_t waits_count, waits_room;
 };
+
+/* By depth, as it was when the thread last was off the CPU: how long it was so
+ * while that call was the innermost, or one that it made and that has ended. */
+struct wait_at { ticks entry, off, ready; };
 
 /* A suspend that waits for its resume, or the other way round. */
 struct wait {
@@ -71,7 +76,8 @@ void slow_free(struct slow *s)
 		return;
 	for (size_t i = 0; i < s->lane_room; i++) {
 		if (s->lanes[i])
-			mem_free_all(s->lanes[i]->slots, s->lanes[i]->stack);
+			mem_free_all(s->lanes[i]->slots, s->lanes[i]->stack,
+				     s->lanes[i]->waits);
 		mem_free(s->lanes[i]);
 	}
 	for (size_t i = 0; i < s->wait_room; i++)
@@ -111,6 +117,60 @@ static struct slot *slots(struct lane *l, size_t count)
 	return l->slots;
 }
 
+/* ---- time off the CPU ---- */
+
+/* Calls that are not on the stack any more have ended, or are suspended: their
+ * waits are those of the call below. */
+static void fold_waits(struct lane *l, const struct stream *st)
+{
+	const size_t depth = stream_depth(st);
+
+	while (l->waits_count > 0) {
+		const struct wait_at *const top =
+			&l->waits[l->waits_count - 1];
+
+		if (l->waits_count <= depth && top->entry ==
+		    stream_frame(st, l->waits_count - 1).entry)
+			return;
+		if (--l->waits_count == 0)
+			return;
+		l->waits[l->waits_count - 1].off += top->off;
+		l->waits[l->waits_count - 1].ready += top->ready;
+	}
+}
+
+static void slow_off(void *ctx, const struct stream *st, ticks from, ticks to,
+		     bool ready)
+{
+	struct lane *const l = lane(ctx, st);
+	const size_t depth = stream_depth(st);
+
+	fold_waits(l, st);
+	while (l->waits_count < depth) {
+		const ticks entry = stream_frame(st, l->waits_count).entry;
+
+		*vec_add(&l->waits, &l->waits_room, &l->waits_count) =
+			(struct wait_at){ .entry = entry };
+	}
+	if (depth == 0)
+		return;
+	l->waits[depth - 1].off += to - from;
+	l->waits[depth - 1].ready += ready ? to - from : 0;
+}
+
+/* What a call, which is on this stack or was until now, has waited since it
+ * came there. */
+static void add_waits(const struct lane *l, size_t depth, ticks entry,
+		      struct slot *slot)
+{
+	if (depth >= l->waits_count || l->waits[depth].entry != entry)
+		return;
+	for (size_t i = depth; i < l->waits_count; i++) {
+		slot->off += l->waits[i].off;
+		slot->ready += l->waits[i].ready;
+	}
+}
+
 /* What is known of an open frame now. */
 static struct slot slot_of(const struct lane *l, const struct stream *st,
 			   size_t depth)
@@ -123,6 +183,8 @@ static struct slot slot_of(const struct lane *l, const struct stream *st,
 	if (slot.func && depth < l->room && l->slots[depth].func == slot.func)
 		slot = l->slots[depth];
 	slot.self += f.self;
+	if (slot.func)
+		add_waits(l, depth, f.entry, &slot);
 	return slot;
 }
 
@@ -140,6 +202,8 @@ static void close_slot(struct slow_call *call, const struct slot *slot,
 	call->begin = wall < at ? at - wall : 0;
 	call->total = total;
 	call->self = slot->self;
+	call->off = MIN(slot->off, total);
+	call->ready = MIN(slot->ready, call->off);
 	call->suspended = slot->slept;
 	call->end = end;
 	call->is_partial = slot->is_partial;
@@ -641,8 +705,10 @@ static ticks slow_calls(void *ctx, const struct replay_event *e,
 	for (size_t i = 0; i < n; i++)
 		change(l, call[i].depth);
 	slow_list_count_brief(&s->list, e->thread, call, n - !is_brief);
-	if (!is_brief && slow_list_wants(&s->list, last->func))
+	if (!is_brief && slow_list_wants(&s->list, last->func)) {
+		add_waits(l, last->depth, last->begin, &slot);
 		end(s, &slot, e);
+	}
 	return s->list.least;
 }
 
@@ -673,4 +739,5 @@ void slow_finish(struct slow *s)
 const struct replay_sink slow_sink = {
 	.enter = slow_enter, .leave = slow_leave, .calls = slow_calls,
 	.resume = slow_resume, .suspend = slow_suspend, .adopt = slow_adopt,
+	.off = slow_off,
 };

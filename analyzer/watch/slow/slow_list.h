@@ -30,6 +30,8 @@ struct slow_call {
 	uint32_t depth;     /* frames below it that are of the same coroutine,
 	                     * or the thread's own */
 	ticks begin, total, self, suspended;
+	ticks off, ready;   /* of total: off the CPU, and of that, without a
+	                     * core; where switches are known */
 	enum slow_end end;
 	bool is_partial;    /* a part of it was not recorded: total is right,
 	                     * self and suspended are at least these */

@@ -13,7 +13,9 @@ struct slot {
 	bool is_known;           /* its entry is: */
 	bool is_partial;
 	ticks entry;             /* later by what its coroutine slept */
-	ticks self, slept;       /* since its entry, or since `piece` ended */
+	/* Since its entry, or since `piece` ended: */
+	ticks self, slept;
+	ticks off, ready;        /* as in struct slow_call */
 	uint32_t thread;         /* it began on */
 	uint32_t piece;          /* id: what was before is there; 0: none */
 	bool is_carried;         /* it was suspended, and */

@@ -129,6 +129,26 @@ static void snapshots_pass(void *ctx, const struct stream *st, ticks from,
 	stream_be_quiet(st, w->next < m->count ? m->at[w->next] : UINT64_MAX);
 }
 
+/* Comes after snapshots_pass, for the same time. */
+static void snapshots_off(void *ctx, const struct stream *st, ticks from,
+			  ticks to, bool ready)
+{
+	struct snapshots *const m = ctx;
+	const struct watched *const w = watched(m, st);
+
+	for (size_t i = w->look; i > 0; i--) {
+		struct look *const l = &m->looks[i - 1];
+		const ticks at = m->at[l->moment];
+
+		if (l->stream != (uint32_t)(w - m->watched))
+			continue;
+		if (at < from)
+			return;
+		if (at < to && l->state == SNAPSHOT_RUNNING)
+			l->state = ready ? SNAPSHOT_READY : SNAPSHOT_BLOCKED;
+	}
+}
+
 /* Nothing is recorded between the stream's last chunk and this one. After
  * CHUNK_LAST recording was off; otherwise chunks are missing. */
 static void skip(struct snapshots *m, struct watched *w, ticks to)
@@ -360,7 +380,7 @@ const struct replay_sink snapshots_sink = {
 	.suspend = snapshots_suspend, .create = snapshots_create,
 	.chunk_begin = snapshots_chunk_begin,
 	.chunk_end = snapshots_chunk_end,
-	.pass = snapshots_pass,
+	.pass = snapshots_pass, .off = snapshots_off,
 };
 
 /* ---- the end: what is open when no event follows ---- */

@@ -9,6 +9,8 @@
 
 enum snapshot_state {
 	SNAPSHOT_RUNNING,   /* a thread, with the coroutines on its stack */
+	SNAPSHOT_READY,     /* the same, but it had no core, */
+	SNAPSHOT_BLOCKED,   /* or slept */
 	SNAPSHOT_LAST,      /* a thread as its last record left it; nothing was
 	                     * recorded of it later, while its process went
 	                     * on */

@@ -6,6 +6,7 @@
 #include "tracer/recorder/base/proc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,8 @@ struct cpu_watch *cpu_watch_new(uint32_t slots, const struct rate *rate)
 	w->rate = rate;
 	w->slots = slots;
 	for (uint32_t i = 0; i < slots; i++)
-		w->slot[i].ring.fd = w->slot[i].ring.samples = -1;
+		w->slot[i].ring.fd = w->slot[i].ring.samples =
+			w->slot[i].schedule = -1;
 	return w;
 }
 
@@ -235,14 +237,35 @@ static void ration(const struct cpu_watch *w, struct cpu_watched *t,
 	}
 }
 
+/* How long it has waited for cores until about now, in ticks: the second
+ * number, in ns (the kernel's Documentation/scheduler/sched-stats.rst).
+ * UINT64_MAX: nobody knows. */
+static uint64_t waited_of(const struct cpu_watch *w,
+			  const struct cpu_watched *t)
+{
+	unsigned long long waited;
+	char line[64];
+	ssize_t n;
+
+	n = t->schedule < 0 ? 0 : pread(t->schedule, line, sizeof(line) - 1, 0);
+	line[n > 0 ? n : 0] = '\0';
+	return sscanf(line, "%*u %llu", &waited) == 1 ?
+	       rate_ticks_of(w->rate, waited) : UINT64_MAX;
+}
+
 void cpu_watch_read(struct cpu_watch *w, uint32_t slot)
 {
 	if (!w || slot >= w->slots || w->slot[slot].ring.fd < 0)
 		return;
 	struct cpu_watched *const t = &w->slot[slot];
+	const uint64_t waited = kernel_ring_has_news(&t->ring) ?
+				waited_of(w, t) : UINT64_MAX;
+	const uint64_t at = rate_ticks(w->rate);
 	const uint64_t now = kernel_ring_read(&t->ring, w->rate, note, t);
 
 	offcpu_reach(&t->offcpu, now);
+	if (waited != UINT64_MAX)
+		offcpu_waited(&t->offcpu, at, waited);
 	if (w->period == 0)
 		return;
 	samples_reach(&t->samples, now);
@@ -294,6 +317,9 @@ void cpu_watch_end(struct cpu_watch *w, uint32_t slot)
 		return;
 	cpu_watch_read(w, slot);
 	kernel_ring_close(&w->slot[slot].ring);
+	if (w->slot[slot].schedule >= 0)
+		close(w->slot[slot].schedule);
+	w->slot[slot].schedule = -1;
 	w->watched--;
 }
 
@@ -306,6 +332,14 @@ static void reset(const struct cpu_watch *w, struct cpu_watched *t,
 	t->process = process;
 	t->has_mapped = t->is_rationed = false;
 	t->credit = most_credit(w);
+}
+
+static int open_schedule(uint32_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/schedstat", tid);
+	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 void cpu_watch_begin(struct cpu_watch *w, uint32_t slot, uint32_t process,
@@ -334,8 +368,10 @@ void cpu_watch_begin(struct cpu_watch *w, uint32_t slot, uint32_t process,
 		return;
 	}
 	w->slot[slot].ring = ring;
+	w->slot[slot].schedule = open_schedule(tid);
 	w->watched++;
 	offcpu_begin(&w->slot[slot].offcpu, ring.last.tick, away);
+	w->slot[slot].offcpu.waited = waited_of(w, &w->slot[slot]);
 	if (w->period == 0)
 		return;
 	samples_begin(&w->slot[slot].samples, ring.last.tick);

@@ -12,6 +12,7 @@ struct cpu_watched {
 	struct kernel_ring ring;
 	struct offcpu offcpu;
 	struct samples samples;
+	int schedule;              /* /proc/TID/schedstat; negative: none */
 	uint32_t process;          /* number of its slot */
 	bool has_mapped;           /* code, since somebody reset this */
 	/* How often it may come to a CPU while it is sampled, before this is

@@ -14,7 +14,8 @@ enum {
 
 static void begin_spans(struct offcpu *o, uint64_t at, enum offcpu_place place)
 {
-	o->spans = 0;
+	o->spans = o->settled = 0;
+	o->waited = UINT64_MAX;
 	o->place = place;
 	o->known_from = o->known_to = o->read_to = at;
 }
@@ -34,9 +35,8 @@ static bool add_span(struct offcpu *o, uint64_t at)
 		return false;
 	if (o->spans == MAX_SPANS)
 		begin_spans(o, o->known_to, o->place);
-	o->span[o->spans++] = (struct offcpu_span){
-		o->known_to, at & UINT64_MAX >> 1,
-		o->place == OFFCPU_READY };
+	o->span[o->spans++] = (struct offcpu_span){ o->known_to,
+		o->place == OFFCPU_READY ? o->known_to : at, at };
 	return true;
 }
 
@@ -70,6 +70,42 @@ void offcpu_reach(struct offcpu *o, uint64_t at)
 	assert(o->known_from <= o->known_to && o->spans <= MAX_SPANS);
 }
 
+/* Shorten sleeps by that, in all. */
+static void wake(struct offcpu_span *s, const struct offcpu_span *end,
+		 uint32_t sleeps, uint64_t left)
+{
+	for (; s < end; s++) {
+		const uint64_t most = s->ready - s->from;
+		uint64_t part;
+
+		if (most == 0)
+			continue;
+		part = left / sleeps < most ? left / sleeps : most;
+		s->ready -= part;
+		left -= part;
+		sleeps--;
+	}
+}
+
+void offcpu_waited(struct offcpu *o, uint64_t at, uint64_t all)
+{
+	struct offcpu_span *const first = o->span + o->settled;
+	uint64_t known = o->waited;
+	uint32_t sleeps = 0;
+
+	for (; o->settled < o->spans && o->span[o->settled].to <= at;
+	     o->settled++) {
+		const struct offcpu_span *const s = &o->span[o->settled];
+
+		known += s->to - s->ready;
+		sleeps += s->ready > s->from;
+	}
+	if (o->waited != UINT64_MAX && all > known && sleeps > 0)
+		wake(first, o->span + o->settled, sleeps, all - known);
+	/* What the sleeps were too short for is nobody's. */
+	o->waited = o->waited == UINT64_MAX || all > known ? all : known;
+}
+
 /* ---- the item ---- */
 
 static uint64_t clip(uint64_t tick, const struct chunk_header *h)
@@ -96,39 +132,56 @@ static uint32_t put_pair(uint64_t *to, uint32_t n, uint64_t from, uint64_t end)
 	return n + 2;
 }
 
+/* 0: there is no room. */
+static uint32_t put_span(uint64_t *to, uint32_t n, uint32_t room,
+			 struct offcpu_span s)
+{
+	if (n + (s.from < s.ready ? 2 : 0) + (s.ready < s.to ? 4 : 0) > room)
+		return 0;
+	if (s.from < s.ready)
+		n = put_pair(to, n, s.from, s.ready);
+	if (s.ready < s.to) {
+		n = put_pair(to, n, s.ready, s.to);
+		n = put_pair(to, n, s.to, s.to);
+	}
+	return n;
+}
+
 uint32_t offcpu_item(struct offcpu *o, const struct chunk_header *h,
 		     uint64_t *to, uint32_t room)
 {
-	uint32_t n = 1, kept = 0;
+	uint32_t n = 3, kept = 0, next;
 	bool is_full = false;
 
 	if (room < 3)
 		return 0;
 	settle_place(o, h);
-	to[n++] = clip(o->known_from, h);
-	to[n++] = clip(o->known_to, h);
+	to[1] = clip(o->known_from, h);
+	to[2] = clip(o->known_to, h);
 	if (o->known_from == 0 || to[1] >= to[2])
 		return 0;
 	for (uint32_t i = 0; i < o->spans; i++) {
-		const uint64_t from = clip(o->span[i].from, h);
-		const uint64_t end = clip(o->span[i].to, h);
+		const struct offcpu_span whole = o->span[i];
+		const struct offcpu_span s = { clip(whole.from, h),
+			clip(whole.ready, h), clip(whole.to, h) };
 
 		/* A span that ends after this chunk is also the next one's. */
-		if (o->span[i].to > h->tick_end)
-			o->span[kept++] = o->span[i];
-		if (from >= end || is_full)
+		if (whole.to > h->tick_end)
+			o->span[kept++] = whole;
+		if (s.from >= s.to || is_full)
 			continue;
-		is_full = n + (o->span[i].is_ready ? 4 : 2) > room;
-		if (is_full) {
+		next = put_span(to, n, room, s);
+		is_full = next == 0;
+		if (is_full)
 			/* What is left out makes the rest unknown. */
-			to[2] = from;
-			continue;
-		}
-		n = put_pair(to, n, from, end);
-		if (o->span[i].is_ready)
-			n = put_pair(to, n, end, end);
+			to[2] = s.from;
+		else
+			n = next;
 	}
-	o->spans = kept;
+	/* What is gone cannot be compared any more. */
+	if (o->settled < o->spans)
+		o->waited = UINT64_MAX;
+	o->spans = o->settled = kept;
 	to[0] = item_put(ITEM_OFFCPU, n);
 	return n;
 }

@@ -6,10 +6,8 @@
 
 #include <stdbool.h>
 
-struct offcpu_span {
-	uint64_t from;
-	uint64_t to : 63, is_ready : 1; /* it ran no longer, but could have */
-};
+/* It slept, and from `ready` on, which may be either end, it had no core. */
+struct offcpu_span { uint64_t from, ready, to; };
 
 /* UNSEEN: no switch has come yet. The first one tells where the thread was
  * until then; before that, nothing of its time is known. OFF: it waits for
@@ -27,7 +25,9 @@ struct offcpu {
 	                            * was if it was not on a CPU: OFF, READY;
 	                            * UNSEEN: nobody knows */
 	struct offcpu_span *span;  /* never freed */
-	uint32_t spans;
+	uint32_t spans, settled;   /* the first ones: by offcpu_waited */
+	uint64_t waited;           /* for cores, until the last settled one;
+	                            * UINT64_MAX: nobody knows */
 };
 
 /* From this tick on, and at no time before it, the switches are known. Until
@@ -39,6 +39,13 @@ void offcpu_begin(struct offcpu *o, uint64_t at, enum offcpu_place away);
 void offcpu_switch(struct offcpu *o, enum offcpu_place, uint64_t at);
 /* No switch came after the last one and before this tick. */
 void offcpu_reach(struct offcpu *o, uint64_t at);
+
+/* The switches do not tell when a thread is woken, so that a wait for a core
+ * after a sleep looks like a part of it. Until this tick the thread has waited
+ * for cores so long in its life, as the kernel says: what its switches do not
+ * explain was at the ends of its sleeps since the last call. Of several, each
+ * may have the same, or as much as it is long. */
+void offcpu_waited(struct offcpu *o, uint64_t at, uint64_t all);
 
 /* Write the chunk's ITEM_OFFCPU to the room words at to. Returns its words with
  * the head word. 0: nothing is known of the chunk's time, or no room. Where

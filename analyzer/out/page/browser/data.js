@@ -65,8 +65,8 @@ const nodes = (() => {
 	n.child = new Int32Array(count);
 	n.sibling = new Int32Array(count);
 	n.own = {};
-	for (const name of ['calls', 'self', 'suspended', 'off', 'unknown',
-			    'raw', 'before', 'calls_before', 'stacks'])
+	for (const name of ['calls', 'self', 'suspended', 'off', 'ready',
+			    'unknown', 'raw', 'before', 'calls_before', 'stacks'])
 		if (from[name])
 			n.own[name] = column(from[name], Float64Array);
 	for (let id = count - 1; id > 0; id--) {

@@ -402,9 +402,12 @@ const flame = {
 		if (meta.times)
 			lines.push(`self: ${format.time(box.own('self'))}`);
 		lines.push(`calls: ${format.count(box.own('calls'))}`);
-		if (meta.switches && nodes.own.off)
-			lines.push('off the CPU: ' +
-				   format.time(box.sum('off', s.cut)));
+		if (meta.switches && nodes.own.off) {
+			lines.push('blocked: ' +
+				   format.time(box.sum('blocked', s.cut)));
+			lines.push('run-wait (without a core): ' +
+				   format.time(box.sum('ready', s.cut)));
+		}
 		if (nodes.own.suspended.some(x => x > 0))
 			lines.push('suspended: ' +
 				   format.time(box.sum('suspended', s.cut)));

@@ -152,7 +152,7 @@ function showLegend() {
 	}
 	if (!data.diff)
 		$('legend').append(element('span', '', meta.switches ?
-		'fainter part of a box: off the CPU (waiting)' :
+		'fainter part of a box: off the CPU' :
 		'the kernel\'s context switches are not known: waiting is ' +
 		'not told from running'));
 }
@@ -213,7 +213,7 @@ function tellGrain() {
 		'drag: move, a click on a name with \u25b8: all its rows'];
 
 	notes.push(meta.switches ?
-		'fainter: the thread was off the CPU (waiting)' :
+		'fainter: the thread was blocked, or had no core (run-wait)' :
 		'the kernel\'s context switches are not known: waiting is ' +
 		'not told from running');
 	if (t.grain > 0)
@@ -391,8 +391,8 @@ function filterTable(table, text) {
 function startFunctions() {
 	const t = data.table, func = row => t.func[row];
 	const figures = columnsOf(t, meta.switches ?
-		['cpu', 'cpu-share', 'off-cpu', 'self', 'total', 'suspended',
-		 'calls', 'mean', 'p99', 'max'] :
+		['cpu', 'cpu-share', 'run-wait', 'blocked', 'self', 'total',
+		 'suspended', 'calls', 'mean', 'p99', 'max'] :
 		['self', 'self-error', 'share', 'total', 'suspended', 'calls',
 		 'mean', 'p50', 'p99', 'max'], '84px');
 	const bar = withBar(figures, func), rows = rowsOf(t);

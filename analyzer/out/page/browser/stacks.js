@@ -10,17 +10,22 @@ const MEASURES = [
 		'time (net)' : 'time', isTime: true },
 	{ name: 'raw', title: 'time as recorded', isTime: true },
 	{ name: 'cpu', title: 'time on the CPU', isTime: true },
-	{ name: 'off', title: 'time off the CPU (waiting)', isTime: true },
+	{ name: 'blocked', title: 'time blocked', isTime: true },
+	{ name: 'ready', title: 'run-wait: time without a core', isTime: true },
 	{ name: 'suspended', title: 'time suspended', isTime: true },
 	{ name: 'before', title: 'time before', isTime: true },
 	{ name: 'calls', title: 'calls', isTime: false },
 	{ name: 'calls_before', title: 'calls before', isTime: false },
 ].filter(m => {
+	if (m.name === 'blocked' && nodes.own.off)
+		nodes.own.blocked = nodes.own.off.map((off, id) =>
+			Math.max(0, off - nodes.own.ready[id]));
 	if (m.name === 'cpu' && nodes.own.off && meta.switches)
 		nodes.own.cpu = nodes.own.self.map((self, id) =>
 			Math.max(0, self - nodes.own.off[id] -
 				 nodes.own.unknown[id]));
-	if (!meta.times && m.isTime || m.name === 'off' && !meta.switches)
+	if (!meta.times && m.isTime || !meta.switches &&
+	    (m.name === 'blocked' || m.name === 'ready'))
 		return false;
 	return nodes.own[m.name] && nodes.own[m.name].some(x => x > 0);
 });

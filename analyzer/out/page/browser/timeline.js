@@ -24,7 +24,7 @@ function readSpans(from) {
 		}
 	}
 	for (const name of ['kind', 'calls', 'folded', 'func', 'depth', 'to',
-			    'back'])
+			    'back', 'ready'])
 		spans[name === 'to' ? 'lane' : name] = from[name];
 	return spans;
 }
@@ -191,7 +191,9 @@ const timeline = {
 			p.fillRect(x, y, w, lane.shown * LANE_ROW);
 			p.globalAlpha = 1;
 			if (w > 50)
-				this.texts.push([fitText(p, 'waiting', w - 6),
+				this.texts.push([fitText(p,
+					this.waits.ready[i] ? 'run-wait' :
+						'blocked', w - 6),
 					x + 3, y + row / 2, this.colour.dim]);
 		}
 	},
@@ -210,15 +212,17 @@ const timeline = {
 		}
 		return low;
 	},
-	/* How much of a span its thread was off the CPU. */
+	/* How much of a span its thread was blocked, and had no core. */
 	waited(lane, span) {
-		const { first, from, to } = this.waits;
+		const { first, from, to, ready } = this.waits;
 		const begin = this.spans.from[span], end = this.spans.to[span];
-		let all = 0, i = this.firstWait(lane, begin);
+		const all = [0, 0];
+		let i = this.firstWait(lane, begin);
 
 		for (; meta.switches && i < first[lane.i + 1] &&
 		     from[i] < end; i++)
-			all += Math.min(end, to[i]) - Math.max(begin, from[i]);
+			all[ready[i]] += Math.min(end, to[i]) -
+				Math.max(begin, from[i]);
 		return all;
 	},
 	/* The first span of a row that ends after a moment. */
@@ -470,9 +474,13 @@ const timeline = {
 		const lines = [`${format.time(length)}, from ` +
 			`${format.moment(s.from[i])} on, in ${lane.name}`];
 
-		if (this.waited(lane, i) > 0)
-			lines.push('off the CPU (waiting): ' +
-				   format.time(this.waited(lane, i)));
+		const [blocked, ready] = this.waited(lane, i);
+
+		if (blocked > 0)
+			lines.push('blocked: ' + format.time(blocked));
+		if (ready > 0)
+			lines.push('run-wait (without a core): ' +
+				   format.time(ready));
 		if (s.folded[i])
 			lines.push('stands for several spans that are too ' +
 				'short to be shown, as long as they are ' +
