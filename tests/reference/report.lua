@@ -9,7 +9,7 @@ local report = {}
 local function new_row(rows, key)
 	rows[key] = rows[key] or { calls = 0, self = 0, total = 0,
 		suspended = 0, times = {}, cpu = 0, off = 0, total_cpu = 0,
-		total_off = 0, no_core = 0 }
+		total_off = 0, no_core = 0, total_no_core = 0 }
 	return rows[key]
 end
 
@@ -106,6 +106,8 @@ function report.rows(s, is_wanted, by)
 					row.total = row.total + d
 					row.total_cpu = row.total_cpu + on
 					row.total_off = row.total_off + off
+					row.total_no_core =
+						row.total_no_core + no_core
 				end
 				met[list[i]] = true
 			end
@@ -142,7 +144,11 @@ local function figures(row, has_cpu, sum)
 		 row.times[1] or 0, row.times[#row.times] or 0,
 		 quantile(row.times, 500), quantile(row.times, 950),
 		 quantile(row.times, 990), has_cpu and row.cpu or "",
+		 has_cpu and row.no_core or "",
+		 has_cpu and row.off - row.no_core or "",
 		 has_cpu and row.off or "", has_cpu and row.total_cpu or "",
+		 has_cpu and row.total_no_core or "",
+		 has_cpu and row.total_off - row.total_no_core or "",
 		 has_cpu and row.total_off or "",
 		 ("%.4f"):format(sum > 0 and 100.0 * row.self / sum or 0) }
 end
@@ -157,7 +163,7 @@ local function lines(s, front, by, rows, has_cpu, out, is_shown)
 		local who = group.columns(s, by, key)
 		if not is_shown or is_shown(who) then
 			table.move(who, 1, #who, #line + 1, line)
-			table.move(figures(row, has_cpu, sum), 1, 16,
+			table.move(figures(row, has_cpu, sum), 1, 20,
 				   #line + 1, line)
 			out[#out + 1] = line
 		end
@@ -170,14 +176,14 @@ end
 local function nearly(have, falls, want)
 	local of = {}
 	local function key(row)
-		return table.concat(row, "\n", 1, #row - 16)
+		return table.concat(row, "\n", 1, #row - 20)
 	end
 	for _, row in ipairs(want) do
 		of[key(row)] = row
 	end
 	for _, row in ipairs(have) do
 		local other = of[key(row)] or {}
-		for i = #row - 7, #row - 5 do
+		for i = #row - 11, #row - 9 do
 			local v, w = tonumber(row[i]), other[i]
 			if v and w and math.abs(v - w) * 16 <= w then
 				row[i] = w
@@ -241,8 +247,9 @@ local function with_few_nodes(s, nodes)
 		out[#out + 1] = table.move({ row.calls, row.self,
 			row.times[1] or 0, row.times[#row.times] or 0,
 			has_cpu and row.cpu or "", has_cpu and row.off or "",
-			has_cpu and row.no_core or "" },
-			1, 7, #line + 1, table.move(line, 1, #line, 1, {}))
+			has_cpu and row.no_core or "",
+			has_cpu and row.off - row.no_core or "" },
+			1, 8, #line + 1, table.move(line, 1, #line, 1, {}))
 	end
 	return { is_of_all = true, args = "report --csv --max-nodes " .. nodes .. " --columns " ..
 			"name,language,module,file,line,calls,self,min,max," ..

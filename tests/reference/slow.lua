@@ -1,6 +1,7 @@
 -- slow.lua - what "weft slow" must say of each single call: where and when it
 -- began, how long it took, how it ended.
 -- SPDX-License-Identifier: MIT
+local report = require "report"
 local slow = {}
 
 local ends = { leave = "returned", unwind = "unwound", suspend = "died",
@@ -28,6 +29,25 @@ local function selves(s)
 	return self
 end
 
+-- What a thread's calls did not run while they were on its stack, and what of
+-- that they had no core; a handler's are those of the call it interrupted.
+local function waits(s)
+	local off, no_core = {}, {}
+	for _, slice in ipairs(s.slices) do
+		local _, away, ready = report.cpu_of(s, slice)
+		local met = {}
+		for _, frame in ipairs(slice.stack) do
+			local call = frame.call
+			if call.level == 0 and not met[call] then
+				off[call] = (off[call] or 0) + away
+				no_core[call] = (no_core[call] or 0) + ready
+				met[call] = true
+			end
+		end
+	end
+	return off, no_core
+end
+
 -- An open call has taken what it took so far.
 local function last_seen(s)
 	local last = {}
@@ -42,11 +62,14 @@ end
 
 local function lines(s, is_wanted)
 	local self, last, out = selves(s), last_seen(s), {}
+	local off, no_core = waits(s)
+	local has_cpu = report.has_cpu(s)
 	for _, call in ipairs(s.calls) do
 		local who = s.log.funcs[call.func]
 		local t = s.log.threads[call.thread]
 		local total = (call.to or last[call] or call.from) -
 			call.from - call.slept
+		local away, ready = off[call] or 0, no_core[call] or 0
 		if is_wanted(call, total) then
 			local names = {}
 			for _, frame in ipairs(call.stack) do
@@ -60,7 +83,11 @@ local function lines(s, is_wanted)
 				t.tid, call.co, who[1], who[2], who[3], who[4],
 				who[5], call.level, call.from - s.first, total,
 				self[call] or 0, call.slept,
-				total + call.slept, ends[call.ended] or "open",
+				total + call.slept,
+				has_cpu and total - away or "",
+				has_cpu and ready or "",
+				has_cpu and away - ready or "",
+				ends[call.ended] or "open",
 				0, table.concat(names, ";") }
 		end
 	end
@@ -85,6 +112,17 @@ local function first_ones(rows, column, n)
 	return table.move(out, 1, n, 1, {})
 end
 
+-- Of a part, too little may be known of switches, and of the whole enough.
+local function unknown_in_part(have, falls, want)
+	local is_unknown = have[1] and have[1][15] == ""
+	for _, row in ipairs(want) do
+		for i = 15, is_unknown and 17 or 0 do
+			row[i] = ""
+		end
+	end
+	return have, falls
+end
+
 local sorts = { "total", "self", "suspended", "wall" } -- columns from 11 on
 
 function slow.checks(s, random)
@@ -105,7 +143,7 @@ function slow.checks(s, random)
 			return s.log.funcs[call.func][1]:gsub(" <.*", "") ==
 				name and total >= longer and
 				call.from >= some.from and call.from < to
-		  end) },
+		  end), change = unknown_in_part },
 	}
 	if #first > 0 then
 		checks[3] = { args = args:format(#first), rows = first,

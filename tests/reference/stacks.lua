@@ -60,6 +60,18 @@ local function process_ends(s)
 	return last
 end
 
+-- What a thread does that is at something.
+local function runs(s, thread, tick)
+	for _, known in ipairs(s.log.known) do
+		for _, o in ipairs(known.thread == thread and known.off or {}) do
+			if o.from <= tick and tick < o.to then
+				return o.is_ready and "run-wait" or "blocked"
+			end
+		end
+	end
+	return "running"
+end
+
 local function moment(s, tick, last, out)
 	local now = until_then(s, tick)
 	for serial, thread in pairs(now.threads) do
@@ -74,7 +86,8 @@ local function moment(s, tick, last, out)
 		if not is_over then
 			rows_of(s, out, { tick - s.first, pid, t.tid, co },
 				thread.has_ended and tick > thread.since and
-				"last" or "running", frames_of(thread), "")
+				"last" or runs(s, serial, tick),
+				frames_of(thread), "")
 		end
 	end
 	for id, co in pairs(now.coroutines) do
