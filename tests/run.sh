@@ -62,6 +62,12 @@ contradictions() {
 		done
 }
 
+# in_time GRACE LIMIT COMMAND...: timeout, which has a process group of its own.
+in_time() {
+	# shellcheck disable=SC2016
+	sh -c 'echo $$ >"$0"; exec timeout -k "$@"' "$T.pid" "$@"
+}
+
 # One test: NAME KIND FILE [WITH], which is a script's argument, or the build
 # that reads a replay text. Its verdicts go to a file, its output to another.
 one() {
@@ -79,10 +85,13 @@ one() {
 	mkdir -p "$T" "$XDG_RUNTIME_DIR"
 	local began=$SECONDS status=0
 	case $kind in
-	unit) timeout -k 5 "${limit:-600}" "$file" ;;
-	replay) timeout -k 5 300 "$with/tests/run_replay" "$file" ;;
-	*) timeout -k 10 "${limit:-600}" "$file" ${with:+"$with"} ;;
+	unit) in_time 5 "${limit:-600}" "$file" ;;
+	replay) in_time 5 300 "$with/tests/run_replay" "$file" ;;
+	*) in_time 10 "${limit:-600}" "$file" ${with:+"$with"} ;;
 	esac >"$out" 2>&1 </dev/null || status=$?
+	# What a test that fails leaves running would slow down all others.
+	kill -9 -- "-$(cat "$T.pid")" 2>/dev/null
+	rm -f "$T.pid"
 	# A summary and a report that contradict each other are a fault of weft.
 	if [ $status = 0 ] && [ "$kind" = script ] && [ "${name#e2e/}" != "$name" ] &&
 		! sed -n 1,15p "$file" | grep -q '^# harms'; then
