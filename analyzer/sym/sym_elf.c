@@ -404,11 +404,14 @@ static void answer_symbols(const struct elf_naming *n)
 	}
 }
 
-/* Is it what a library calls its function for itself, as __read is of read? */
+/* Is it what a library calls its function for itself, as __read and
+ * __libc_read are of read? */
 static bool is_inner(const char *name, const char *plain)
 {
-	return name[0] == '_' &&
-	       strcmp(name + strspn(name, "_"), plain) == 0;
+	const size_t n = strlen(name), k = strlen(plain);
+
+	return name[0] == '_' && n > k && name[n - k - 1] == '_' &&
+	       strcmp(name + n - k, plain) == 0;
 }
 
 /* Answer a query from the description of the function. It comes after the
