@@ -11,6 +11,7 @@
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_json.h"
 #include "analyzer/out/out_number.h"
+#include "analyzer/watch/locks.h"
 #include "analyzer/watch/sleeps.h"
 
 #include <inttypes.h>
@@ -28,7 +29,7 @@ static const struct opt opts[] = {
 static const char *const kinds[EXPLAIN_KINDS] = {
 	[EXPLAIN_HOT] = "hot", [EXPLAIN_SLOW] = "slow",
 	[EXPLAIN_OFTEN] = "often", [EXPLAIN_SLEEP] = "sleep",
-	[EXPLAIN_WAIT] = "wait"
+	[EXPLAIN_WAIT] = "wait", [EXPLAIN_LOCK] = "lock"
 };
 
 /* ---- the words ---------------------------------------------------------- */
@@ -126,13 +127,34 @@ static char *tell_wait(struct teller *t, const struct explain_finding *f)
 			 time_of(t, f->typical), name_of(t, f->other), side);
 }
 
+/* A lock that no module holds, or has no symbol, is known by its address. */
+static char *tell_lock(struct teller *t, const struct explain_finding *f)
+{
+	const struct func *const place = f->lock->place == 0 ? NULL :
+		func_get(t->session->funcs, f->lock->place);
+	char address[24], *why = NULL, *text;
+
+	snprintf(address, sizeof(address), "at 0x%" PRIx64, f->lock->address);
+	if (f->other)
+		why = mem_print(" %s of that is because of %s, which has it "
+				"meanwhile.", time_of(t, f->typical),
+				name_of(t, f->other));
+	text = mem_print("Threads wait for %s in %s for the lock %s, up to "
+			 "%" PRIu64 " at a time.%s", time_of(t, f->time),
+			 count_of(t, f->calls, "calls"),
+			 place && place->kind == FUNC_NATIVE ? place->name :
+			 address, f->lock->most, why ? why : "");
+	mem_free(why);
+	return text;
+}
+
 static char *sentence_of(struct teller *t, const struct explain_finding *f)
 {
 	char *(*const tell[EXPLAIN_KINDS])(struct teller *,
 					   const struct explain_finding *) = {
 		[EXPLAIN_HOT] = tell_hot, [EXPLAIN_SLOW] = tell_slow,
 		[EXPLAIN_OFTEN] = tell_often, [EXPLAIN_SLEEP] = tell_sleep,
-		[EXPLAIN_WAIT] = tell_wait
+		[EXPLAIN_WAIT] = tell_wait, [EXPLAIN_LOCK] = tell_lock
 	};
 
 	t->used = 0;
@@ -237,6 +259,9 @@ static char *command_of(const struct teller *t, const struct explain_finding *f)
 		f->kind == EXPLAIN_SLEEP ?
 		mem_print("weft coroutines --history %s %s", coroutine,
 			  t->traces) :
+		f->kind == EXPLAIN_LOCK ?
+		mem_print("weft locks --object 0x%" PRIx64 " %s",
+			  f->lock->address, t->traces) :
 		f->kind == EXPLAIN_WAIT && !filter_args_text(FILTER_FOCUS) ?
 		mem_print("weft tree --waiting --focus %s%s %s", name, part,
 			  t->traces) :
@@ -316,6 +341,9 @@ static void print_json(struct teller *t)
 		json_time(t, "typical_ns", f->typical);
 		if (f->coroutine)
 			printf(",\n  \"coroutine\": %" PRIu64, f->coroutine);
+		if (f->lock)
+			printf(",\n  \"object\": \"0x%" PRIx64 "\"",
+			       f->lock->address);
 		if (f->thread != CCT_ALL_THREADS)
 			printf(",\n  \"tid\": %" PRIu32,
 			       t->session->threads[f->thread].tid);
@@ -361,8 +389,65 @@ static int find_sleeps(struct load *load, struct explain_sleep **list,
 	return 0;
 }
 
+/* What called a function of libc. */
+static func_id caller_of(const struct waits *w, stack_id stack)
+{
+	const stack_id below = stack ? stack_table_get(w->stacks, stack)->below
+			     : 0;
+
+	return below ? stack_table_get(w->stacks, below)->func : 0;
+}
+
+static void take_lock(struct explain_lock *lock, const struct waits *w,
+		      const struct locks_object *o)
+{
+	size_t count;
+	struct locks_stack *const stacks = locks_stacks(w, o, &count);
+
+	*lock = (struct explain_lock){
+		.func = stack_table_get(w->stacks, o->first)->func,
+		.place = o->place, .address = o->of.address,
+		.waits = o->waits, .most = o->most, .waiting = o->waiting };
+	for (size_t i = 0; i < count; i++) {
+		if (stacks[i].role != LOCKS_HOLDS ||
+		    stacks[i].waiting <= lock->because)
+			continue;
+		lock->because = stacks[i].waiting;
+		lock->holder = caller_of(w, stacks[i].stack);
+	}
+	mem_free(stacks);
+}
+
+/* Waits for locks take another reading, of traces that have them. 0, or -1. */
+static int find_lock(struct load *load, struct explain_lock *lock)
+{
+	struct locks_object *list;
+	struct waits w;
+	size_t count;
+
+	*lock = (struct explain_lock){ 0 };
+	if (load->is_profile || load->is_part ||
+	    !session_note(load->session, "waits"))
+		return 0;
+	waits_init(&w, load->session);
+	if (load_again(load, &waits_sink, &w) != 0) {
+		waits_fini(&w);
+		return -1;
+	}
+	waits_sort(&w);
+	list = locks_list(&w, &count);
+	for (size_t i = 0; i < count && lock->func == 0; i++)
+		if (list[i].of.kind == WAIT_MUTEX ||
+		    list[i].of.kind == WAIT_READ)
+			take_lock(lock, &w, &list[i]);
+	mem_free(list);
+	waits_fini(&w);
+	return 0;
+}
+
 static enum cmd_exit explain(struct load *load, const char *traces)
 {
+	struct explain_lock lock;
 	struct explain found;
 	struct teller t = { .session = load->session, .found = &found,
 			    .traces = traces,
@@ -371,9 +456,10 @@ static enum cmd_exit explain(struct load *load, const char *traces)
 	ticks second;
 	size_t count;
 
-	if (find_sleeps(load, &sleeps, &count, &second) != 0)
+	if (find_lock(load, &lock) != 0 ||
+	    find_sleeps(load, &sleeps, &count, &second) != 0)
 		return CMD_UNREADABLE;
-	explain_find(&found, load->session, sleeps, count, second);
+	explain_find(&found, load->session, sleeps, count, second, &lock);
 	mem_free(sleeps);
 	if (arg_json) {
 		header_print_losses(load);
@@ -415,8 +501,9 @@ const struct cmd cmd_explain = {
 	"that took much longer than the others of its function; a function\n"
 	"that is called very often for each call of its caller; a coroutine\n"
 	"that slept for long, and in which function; a function that waits\n"
-	"for long, not for a core, and whether one thread has most of that.\n"
-	"What took longest comes first.\n"
+	"for long, not for a core, and whether one thread has most of that;\n"
+	"of a trace recorded with --waits, a lock that threads wait for, and\n"
+	"because of whom. What took longest comes first.\n"
 	"\n"
 	"If nothing stands out, it says that. docs/report-reading.md says how\n"
 	"much is much.",

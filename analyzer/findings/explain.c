@@ -343,19 +343,38 @@ static ticks wait_of(const struct work *w, const struct figures *f)
 	return f->calls >= WAIT_CALLS ? time : time - MIN(time, 2 * busy);
 }
 
-/* Who waits for one that waits does so for a little longer. */
-static void find_wait(struct work *w)
+/* ---- the lock that threads wait for ------------------------------------- */
+
+static bool find_lock(struct work *w, const struct explain_lock *lock)
+{
+	struct explain_finding *f;
+
+	if (lock->func == 0 || !is_long(w, lock->waiting, LONG_SHARE))
+		return false;
+	f = add(w, EXPLAIN_LOCK, lock->func);
+	f->other = lock->holder;
+	f->calls = lock->waits;
+	f->time = lock->waiting;
+	f->typical = lock->because;
+	f->lock = lock;
+	return true;
+}
+
+/* Who waits for one that waits does so for a little longer. but: is named as
+ * what waits for a lock. */
+static void find_wait(struct work *w, func_id but)
 {
 	const struct flat_row *const rows = w->flat->rows, *best = NULL;
 	struct explain_finding *f;
 	double most = 0;
 
 	for (size_t i = 0; i < w->flat->count; i++)
-		most = fmax(most, (double)wait_of(w, &rows[i].f));
+		if (rows[i].f.func != but)
+			most = fmax(most, (double)wait_of(w, &rows[i].f));
 	for (size_t i = 0; i < w->flat->count; i++) {
 		const ticks wait = wait_of(w, &rows[i].f);
 
-		if (is_long(w, wait, LONG_SHARE) &&
+		if (rows[i].f.func != but && is_long(w, wait, LONG_SHARE) &&
 		    (double)wait >= AS_LONG * most &&
 		    (!best || asleep(&rows[i].f) < asleep(&best->f)))
 			best = &rows[i];
@@ -376,9 +395,10 @@ ORDER_BY(compare_findings, struct explain_finding, DOWN(time) ?: UP(kind))
 
 void explain_find(struct explain *e, struct session *s,
 		  const struct explain_sleep *sleeps, size_t sleep_count,
-		  ticks second)
+		  ticks second, const struct explain_lock *lock)
 {
 	struct work w = { .out = e, .session = s, .flat = flat_new(s, NULL) };
+	func_id but = 0;
 
 	*e = (struct explain){ .has_switches = w.flat->has_switches };
 	w.cpu = e->has_switches ? w.flat->cpu : w.flat->self;
@@ -388,8 +408,10 @@ void explain_find(struct explain *e, struct session *s,
 		find_slow(&w);
 	find_often(&w);
 	find_sleep(&w, sleeps, sleep_count, second);
+	if (find_lock(&w, lock))
+		but = lock->func;
 	if (e->has_switches)
-		find_wait(&w);
+		find_wait(&w, but);
 	order_sort(e->finding, e->count, compare_findings);
 	flat_free(w.flat);
 }

@@ -16,6 +16,7 @@ enum explain_kind {
 	EXPLAIN_SLEEP,    /* a coroutine was suspended for long */
 	EXPLAIN_WAIT,     /* a function waits for long: for a lock, a read, a
 	                   * sleep; not for a core */
+	EXPLAIN_LOCK,     /* threads wait for a lock for long */
 	EXPLAIN_KINDS
 };
 
@@ -24,19 +25,22 @@ struct explain_finding {
 	enum explain_kind kind;
 	func_id func;
 	func_id other;           /* HOT, WAIT: the caller that has most of it;
-	                          * OFTEN: the caller; SLEEP: the body */
-	uint64_t calls;          /* of func; OFTEN: by other; SLEEP: sleeps */
+	                          * OFTEN: the caller; SLEEP: the body; LOCK:
+	                          * who holds it, 0: not known */
+	uint64_t calls;          /* of func; OFTEN: by other; SLEEP: sleeps;
+	                          * LOCK: waits */
 	uint64_t other_calls;    /* OFTEN: of other */
 	ticks time;              /* HOT: own; SLOW: the slowest call; OFTEN: of
 	                          * these calls; SLEEP: the longest; WAIT: off
 	                          * the CPU, in all, but not for want of a
-	                          * core */
+	                          * core; LOCK: of all waits */
 	ticks typical;           /* SLOW: half of the calls took no longer;
 	                          * SLEEP: the mean of the others; WAIT: on the
-	                          * CPU */
+	                          * CPU; LOCK: of the waits, because of other */
 	ticks at;                /* SLEEP: when it was over */
 	uint64_t coroutine;      /* SLEEP: its serial */
 	uint32_t process;        /* SLEEP: its index */
+	const struct explain_lock *lock; /* LOCK; else NULL */
 	uint32_t thread;         /* WAIT: the index of the one that waits most,
 	                          * if it is one-sided; else CCT_ALL_THREADS */
 	double share;            /* HOT: of all time on the CPU; OFTEN: of all
@@ -54,6 +58,18 @@ struct explain_sleep {
 	uint32_t process;        /* the coroutine's; index */
 };
 
+/* The lock for which was waited most; times are ticks. */
+struct explain_lock {
+	func_id func;            /* of libc, in which was waited; 0: there is no
+	                          * such lock */
+	func_id holder;          /* because of whom was waited most; 0: not
+	                          * known */
+	func_id place;           /* where the lock lies, as a function; or 0 */
+	uint64_t address;
+	uint64_t waits, most;    /* waits, and how many at a time */
+	ticks waiting, because;  /* in all, and because of holder */
+};
+
 struct explain {
 	struct explain_finding finding[EXPLAIN_KINDS]; /* at most one a kind,
 	                          * the longest time first */
@@ -64,6 +80,7 @@ struct explain {
 
 /* Look for all kinds; the session needs histograms for EXPLAIN_SLOW. second is
  * the longest suspension of any coroutine but that which was suspended longest.
- * Never fails. */
+ * The lock is borrowed by the findings. Never fails. */
 void explain_find(struct explain *, struct session *,
-		  const struct explain_sleep *, size_t sleeps, ticks second);
+		  const struct explain_sleep *, size_t sleeps, ticks second,
+		  const struct explain_lock *);

@@ -84,5 +84,8 @@ for lua in $LUAS; do
 		{ others += $2 }
 		END { exit !(its > 20000000 && others == 0) }' \
 		"$T/stacks" || fail "$lua: not release: $(cat "$T/stacks")"
+	"$WEFT" explain "$T/trace" >"$T/said" || fail "$lua: weft explain"
+	grep -q 'for the lock .* because of give,' "$T/said" ||
+		fail "$lua: not said: $(cat "$T/said")"
 done
 exit 0

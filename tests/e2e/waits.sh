@@ -65,6 +65,21 @@ at=$(awk -F, '/,convoy,/ { print $2 }' "$T/locks")
 grep -q 'holds,.*,hold_convoy+0x[0-9a-f]*;pthread_mutex_unlock' "$T/stacks" ||
 	fail "no holder without hooks: $(cat "$T/stacks")"
 
+# weft explain begins with the lock for which others wait, and with who keeps it;
+# of the same trace without it, with something else.
+times=3
+[ -z "${DEEP-}" ] || times=20
+for i in $(seq $times); do
+	record --waits -- "$P/p_convoy" || fail "weft record fails"
+	"$WEFT" explain "$T/trace" >"$T/said" || fail "weft explain"
+	grep -q '^1\. Threads wait for .* for the lock shared_log, .* because of flush_log' \
+		"$T/said" || fail "explain $i: $(cat "$T/said")"
+	grep -q '^   \$ weft locks --object 0x' "$T/said" || fail "no command"
+done
+record "$P/p_convoy" || fail "weft record fails"
+"$WEFT" explain --json "$T/trace" | grep -q '"kind": "lock"' &&
+	fail "a lock that was not recorded"
+
 record "$P/p_waits" || fail "weft record fails without --waits"
 report
 nothing_lost

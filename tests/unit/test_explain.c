@@ -39,7 +39,8 @@ static const char *find(enum explain_kind kind, uint64_t *ms)
 	const char *name = "";
 
 	*ms = 0;
-	explain_find(&found, session, NULL, 0, 0);
+	explain_find(&found, session, NULL, 0, 0,
+		     &(struct explain_lock){ 0 });
 	for (size_t i = 0; i < found.count; i++) {
 		if (found.finding[i].kind != kind)
 			continue;
@@ -117,7 +118,8 @@ void test_explain_tells_the_longest_first(void)
 		main = put(0, "main", 1, 10, 0, 0);
 		put(main, "burns", 100, k ? 900 : 300, 0, 0);
 		put(main, "naps", 100, 1, k ? 300 : 900, 0);
-		explain_find(&found, session, NULL, 0, 0);
+		explain_find(&found, session, NULL, 0, 0,
+			     &(struct explain_lock){ 0 });
 		if (CHECK_EQ(found.count, 2))
 			CHECK_EQ(found.finding[k].kind, EXPLAIN_WAIT);
 		session_free(session);

@@ -123,10 +123,12 @@ static void note_snapshot(const struct recording *r, struct meta *m)
 		   f->begin : h->pair_real - (uint64_t)(ago * 1e9));
 }
 
-static void note_windows(struct meta *m, const struct options *o)
+static void note_parts(struct meta *m, const struct options *o)
 {
 	if (o->paused || o->start_signal > 0)
 		meta_note(m, "begins", "off");
+	if (o->waits)
+		meta_note(m, "waits", "recorded");
 	note_patterns(m, "start-on", o->start_on);
 	if (o->duty_on > 0)
 		meta_print(m, "duty", "%gs/%gs of %" PRIu32,
@@ -173,7 +175,7 @@ static void note_start(const struct recording *r, struct meta *m)
 	note_samples(r, m);
 	note_cost(r, m);
 	note_labels(m, &r->opt);
-	note_windows(m, &r->opt);
+	note_parts(m, &r->opt);
 	if (r->opt.budget > 0)
 		meta_print(m, "budget.limit", "%g%%", 100 * r->opt.budget);
 	note_patterns(m, "filter.only", r->opt.select.only);
