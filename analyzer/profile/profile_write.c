@@ -19,6 +19,7 @@ enum {
 	FRAMES_MAX = 512,      /* of a sample: the innermost ones are kept */
 	OWN_LABELS = 4,        /* thread, program, tid, coroutine */
 	VALUES = 3,            /* calls, self, suspended */
+	VALUES_OF_CPU = 3,     /* cpu, run-wait, blocked: parts of self */
 };
 
 /* Each module has a range of addresses of this size, by its id. The ranges must
@@ -39,6 +40,7 @@ struct sampler {
 	const struct label ***of;  /* by process: its labels */
 	size_t *of_count;
 	uint64_t frames[FRAMES_MAX]; /* locations of one stack */
+	bool has_switches;
 };
 
 /* Declare a kind of value that samples have; their values come in the order of
@@ -196,15 +198,22 @@ static size_t labels_of(struct sampler *p, uint32_t thread, node_id body)
 static void put_sample(struct sampler *p, node_id id, uint32_t thread)
 {
 	const struct cct_node *const n = cct_get(p->session->cct, id);
-	int64_t values[VALUES] = {
-		(int64_t)n->calls, (int64_t)session_ns(p->session, n->self),
-		(int64_t)session_ns(p->session, n->suspended) };
+	const struct cct_cpu cpu = cct_cpu_of(p->session->cct, id);
+	const uint64_t away = cpu.off + cpu.unknown;
+	const uint64_t value[VALUES + VALUES_OF_CPU] = {
+		n->calls, n->self, n->suspended,
+		n->self > away ? n->self - away : 0, cpu.ready,
+		cpu.off > cpu.ready ? cpu.off - cpu.ready : 0 };
+	int64_t values[VALUES + VALUES_OF_CPU];
 	Prof__Sample sample = PROF__SAMPLE__INIT, *list = &sample;
 	Prof__Profile part = PROF__PROFILE__INIT;
 
 	sample.n_location_id = stack_of(p, id);
 	sample.location_id = p->frames;
-	sample.n_value = VALUES;
+	for (size_t i = 0; i < VALUES + VALUES_OF_CPU; i++)
+		values[i] = (int64_t)(i == 0 ? value[i] :
+				      session_ns(p->session, value[i]));
+	sample.n_value = VALUES + (p->has_switches ? VALUES_OF_CPU : 0);
 	sample.value = values;
 	sample.n_label = labels_of(p, thread, p->body[id]);
 	sample.label = p->labels;
@@ -293,6 +302,13 @@ static void put_pprof(struct output *out, struct session *s,
 	put_type(out, "calls", "count");
 	put_type(out, "self", "nanoseconds");
 	put_type(out, "suspended", "nanoseconds");
+	p->has_switches = cct_knows_switches(s->cct, &(uint64_t){ 0 },
+					     &(uint64_t){ 0 });
+	if (p->has_switches) {
+		put_type(out, "cpu", "nanoseconds");
+		put_type(out, "run-wait", "nanoseconds");
+		put_type(out, "blocked", "nanoseconds");
+	}
 	for (elf_id id = 1; id <= func_elf_count(s->funcs); id++)
 		put_module(p, id);
 	for (func_id id = 1; id <= funcs; id++)

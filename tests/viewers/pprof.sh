@@ -1,6 +1,6 @@
 #!/bin/bash
-# go tool pprof reads the profile: its own account of calls, self and suspended
-# time of each function is the report's.
+# go tool pprof reads the profile: its own account of calls and times of each
+# function is the report's.
 # SPDX-License-Identifier: MIT
 . tests/viewers/viewers.inc
 need go golang-go
@@ -29,6 +29,27 @@ for kind in calls:calls self:self_ns; do
 	grep -v '^\[' "$T/told" | diff "$T/want" - || fail "${kind%:*} differ"
 	[ "$(wc -l <"$T/want")" -ge 5 ] || fail "functions are missing"
 done
+# On the CPU, without a core and asleep, where that is known.
+cc -O1 -g -finstrument-functions -o "$T/threads" tests/prog/p_run_wait.c \
+	-lpthread || fail "no program"
+"$W" record -o "$T/waits" -- "$T/threads" >"$T/out" 2>"$T/e" ||
+	fail "not recorded: $(cat "$T/e")"
+if ! "$W" info "$T/waits" | grep -q '^samples.period 0$'; then
+	"$W" export -o "$T/t.pb" "$T/waits" 2>"$T/e" || fail "$(cat "$T/e")"
+	for kind in cpu run-wait blocked; do
+		top $kind >"$T/told"
+		"$W" report --csv "$T/waits" 2>"$T/e" |
+			summed "$(echo $kind | tr - _)_ns" |
+			awk -F'\t' 'NR == FNR { told[$1] = $2; next }
+			/^(spin|nap|job)\t/ {
+				d = told[$1] - $2
+				n++
+				if (d > 1000 || d < -1000) { print; bad = 1 }
+			}
+			END { exit bad || n != 3 }' "$T/told" - ||
+			fail "$kind differs: $(cat "$T/told")"
+	done
+fi
 go tool pprof -raw "$T/t.pb" >"$T/raw" 2>"$T/e" || fail "-raw: $(cat "$T/e")"
 grep -q '^PeriodType' "$T/raw" || fail "-raw prints: $(head "$T/raw")"
 exit 0
