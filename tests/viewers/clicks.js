@@ -50,10 +50,10 @@ try {
 		return `${read('function-rows', 'function')} ` +
 			read('function-rows', 'calls');
 	});
-	if (has('function-rows', 'off-cpu'))
+	if (has('function-rows', 'blocked'))
 		ask('wait', () => {
 			tab('Functions');
-			title('function-rows', 'off-cpu');
+			title('function-rows', 'blocked');
 			return read('function-rows', 'function');
 		});
 	if (data.calls)
