@@ -311,6 +311,7 @@ enum vm_flag {
 	                   * found at the next event */
 	VM_EXCLUDED = 16, /* Lua's own code calls the native hooks, too: these
 	                   * calls are not recorded */
+	VM_SAMPLED = 32,  /* its calls are not recorded: see NOTED */
 };
 
 static inline uint64_t item_put(enum item_type type, uint64_t words)

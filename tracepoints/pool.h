@@ -58,6 +58,10 @@ union pool_turn {
 	uint64_t both;
 };
 
+/* What is recorded of Lua: nothing; each call; or which functions run at ticks
+ * of the CPU time, without a hook for calls. */
+enum pool_lua { POOL_LUA_OFF = 0, POOL_LUA_EXACT = 1, POOL_LUA_SAMPLED = 2 };
+
 /* What is recorded of calls: each of them; or how many there were. */
 enum pool_mode { POOL_CALLS = 0, POOL_COUNTS = 1 };
 
@@ -116,7 +120,7 @@ struct pool {
 	uint64_t verdict_offset;
 	uint32_t verdict_slots;       /* 0: every function is recorded */
 	uint32_t use_tsc;             /* 1: ticks are the invariant TSC */
-	uint32_t lua;                 /* 0: leave Lua alone */
+	uint32_t lua;                 /* enum pool_lua */
 	uint32_t native;              /* 0: leave native calls alone */
 	uint32_t mode;                /* enum pool_mode */
 	uint32_t flight;              /* 1: the newest chunks are kept, and
@@ -217,6 +221,7 @@ enum process_trouble {
 	TROUBLE_CONFINED = 8,         /* a thread gave up its clock (seccomp) */
 	TROUBLE_LUA_PASSED = 16,      /* plugins use a Lua past weft */
 	TROUBLE_LUA_HOOK = 32,        /* a script has put weft's hook away */
+	TROUBLE_LUA_UNNOTED = 64,     /* a VM that cannot be sampled */
 };
 
 struct pool_thread {

@@ -60,7 +60,8 @@ enum {
 /* X(name, number, operands that must follow, meaning). Zero is no record, so
  * that memory that was never written is not taken for one. After RESUME's three
  * operands come as many frames as the third one says, if RESUME_STACK is set,
- * and then one more, if RESUME_BODY is.
+ * and then one more, if RESUME_BODY is. After NOTED's four come as many frames
+ * as the fourth one says.
  * A kind that names no function has flags in the "function" field. */
 #define REC_LIST(X)                                                            \
 	X(ENTER, 1, 0, "a call of function begins")                            \
@@ -75,6 +76,7 @@ enum {
 	X(LEAVE_OLD, 10, 0, "a call of function that began unseen ends")       \
 	X(INTERRUPT, 11, 2, "a signal handler begins to run; level > 0 only")  \
 	X(WAIT, 13, 2, "what the innermost call waits for, or ends waits for")\
+	X(NOTED, 14, 4, "which Lua functions a VM is in, at a tick")           \
 	X(OPERAND, 15, 0, "belongs to the record before")
 
 enum rec_kind {
@@ -95,6 +97,10 @@ enum rec_kind {
  *            none, or not known; mostly also two indices of the dictionary, or
  *            REC_FUNC_OMITTED: what lies at that address, and the code that
  *            makes the call
+ *   NOTED    ns on the CPU that it stands for; ns since the thread's last NOTED
+ *            in which Lua may have run and nothing was noted; serial of the VM;
+ *            number of frames that follow, outermost first: a function, and in
+ *            the place of its age the line that runs in it (0: not known)
  */
 
 /* Why frames ended without a return of their own (UNWIND's flags). */
@@ -147,6 +153,15 @@ enum {
 	WAIT_JOIN = 7,       /* the object is what pthread_join is given */
 	WAIT_KIND = 15,      /* mask of the above */
 	WAIT_ENDS = 16,      /* others wait, and this call lets one go on */
+};
+
+/* NOTED's flags: what the VM was doing. It was in the innermost frame, but for
+ * the last two, in which it did what that frame had caused. */
+enum noted {
+	NOTED_UNKNOWN = 0,   /* this Lua does not tell */
+	NOTED_INTERPRETED = 1, NOTED_COMPILED = 2, NOTED_C = 3,
+	NOTED_COLLECTOR = 4, NOTED_COMPILER = 5,
+	NOTED_FRAMES = 128,  /* as many are noted, the innermost */
 };
 
 /* Will the coroutine never go on from there? reason: without other flags. */

@@ -471,6 +471,16 @@ static int check_wait(const struct chunk *c, size_t i, size_t n)
 	return 0;
 }
 
+/* Frames follow the four operands that each NOTED has. */
+static int check_noted(const struct chunk *c, size_t i, size_t n)
+{
+	const uint64_t frames = rec_value(c->records[i + 4]);
+
+	if (frames > n - 5 || frames > NOTED_FRAMES)
+		return err_add("record %zu: NOTED's frames are cut short", i);
+	return check_frames(c, c->records + i + 5, (size_t)frames);
+}
+
 /* Is the record's function an index into the dictionary? In other kinds the
  * field holds flags or a reason. */
 static bool has_func(enum rec_kind kind)
@@ -499,7 +509,8 @@ static int check_record(const struct chunk *c, size_t i, size_t *n)
 	    dict_kind(c->dict[rec_func(word)]) != DICT_NAME)
 		return err_add("record %zu: a mark that is no name", i);
 	return kind == REC_RESUME ? check_resume(c, i, *n) :
-	       kind == REC_WAIT ? check_wait(c, i, *n) : 0;
+	       kind == REC_WAIT ? check_wait(c, i, *n) :
+	       kind == REC_NOTED ? check_noted(c, i, *n) : 0;
 }
 
 /* Nearly all records are calls without operands: go to the first record from i

@@ -268,6 +268,7 @@ static void print_vms(const struct session *s)
 {
 	static const struct { uint32_t flag; const char *words; } flags[] = {
 		{ VM_JIT_OFF, ", its JIT was off" },
+		{ VM_SAMPLED, ", sampled" },
 		{ VM_INFERRED, ", resumes found at the next event" },
 		{ VM_EXCLUDED, ", native calls of its own left out" },
 	};

@@ -352,7 +352,8 @@ static size_t print_record(const struct chunk *chunk, size_t i)
 		if (kind == REC_RESUME && (rec_func(word) & RESUME_BODY) &&
 		    k == 4 + rec_value(chunk->records[i + 3]))
 			printf(" body");
-		if (kind == REC_RESUME && k > 3)
+		if ((kind == REC_RESUME && k > 3) ||
+		    (kind == REC_NOTED && k > 4))
 			print_frame(chunk->records[i + k]);
 		else
 			printf(" %" PRIu64, rec_value(chunk->records[i + k]));

@@ -78,6 +78,13 @@ void reference_apply(struct session *, struct arena *names);
 func_id sampled_calls_func(struct session *, const struct code_place *,
 			   struct arena *names);
 
+/* ---- Lua that was sampled --------------------------------------------- */
+
+/* Functions in which sampled VMs were get their time, which is that of the
+ * recorded call below which they stand until then, raw or net. Called once,
+ * after net_apply. */
+void noted_apply(struct session *);
+
 /* ---- calls that were not recorded --------------------------------------- */
 
 /* Mark the native functions that have calls without records: FUNC_COUNTED. */

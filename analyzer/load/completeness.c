@@ -555,6 +555,23 @@ static void tell_reference(struct teller *t, const struct load *load)
 		tell_as_it_runs(t, s, count, cpu);
 }
 
+/* Sampled Lua. */
+static void tell_noted(struct teller *t, const struct session *s)
+{
+	const uint64_t noted = SUM(s, noted), unnoted = SUM(s, unnoted);
+	char time[OUT_NUMBER], lacks[OUT_NUMBER];
+
+	if (noted + unnoted == 0)
+		return;
+	say(t, "Lua was sampled: its functions have times (%s of CPU time was "
+	    "noted, each tick as uncertain as its count), and their calls are "
+	    "not known", out_number_time(time, (double)noted));
+	if (unnoted > (noted + unnoted) / 100)
+		say(t, "for %s more Lua may have run and could not note where: "
+		    "that is its callers' time",
+		    out_number_time(lacks, (double)unnoted));
+}
+
 static void tell_left_out(struct teller *t, const struct session *s)
 {
 	char sentence[512];
@@ -640,6 +657,7 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 		  "of clang++: what ran next may stand under them");
 	tell_snapshot(&t, s);
 	tell_left_out(&t, s);
+	tell_noted(&t, s);
 	tell_budget(&t, s);
 	tell_recordings(&t, s);
 	tell_counted(&t, s);

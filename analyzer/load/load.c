@@ -493,6 +493,7 @@ static enum cmd_exit open_trace(struct load *load)
 		net_apply(load->session);
 		reference_apply(load->session, load->names);
 	}
+	noted_apply(load->session);
 	counted_calls_time(load->session);
 	load->is_raw = wants_net && !arg_raw && session_is_raw(load->session);
 	if (arg_sampled && !(load->session->net.is_net &

@@ -141,6 +141,7 @@ static void add_func(struct merge *m, struct merge_ids *ids, func_id other)
 	keep_first(m->sum, &to->hint, f->hint);
 	to->untold_return |= f->untold_return;
 	to->counted |= f->counted;
+	to->noted |= f->noted;
 	if (!is_better_name(f, to))
 		return;
 	to->name = merge_copy(m->sum, f->name);
@@ -250,6 +251,8 @@ static void add_figures(struct thread *to, const struct session *from,
 	to->unnested += t->unnested;
 	to->unplaced += t->unplaced;
 	to->skipped += t->skipped;
+	to->noted += t->noted;
+	to->unnoted += t->unnoted;
 	to->open += t->open;
 	to->gaps += t->gaps;
 	to->known += ns_of(from, t->known);

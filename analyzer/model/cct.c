@@ -397,6 +397,12 @@ void cct_add_brief(struct cct *t, node_id id, uint64_t calls)
 	counted_at(t, id)->brief += calls;
 }
 
+void cct_note(struct cct *t, node_id id, uint64_t times, uint64_t ns)
+{
+	counted_at(t, id)->noted += times;
+	counted_at(t, id)->noted_ns += ns;
+}
+
 struct cct_counted cct_counted_of(const struct cct *t, node_id id)
 {
 	return t->counted ? t->counted[id] : (struct cct_counted){ 0 };
@@ -409,6 +415,7 @@ struct cct_counted cct_counted_sum(const struct cct *t)
 	for (size_t id = 1; t->counted && id <= t->count; id++) {
 		sum.untimed += t->counted[id].untimed;
 		sum.brief += t->counted[id].brief;
+		sum.noted += t->counted[id].noted;
 	}
 	return sum;
 }
@@ -463,6 +470,8 @@ void cct_add(struct cct *t, node_id to, const struct cct *from, node_id id)
 	if (from->counted) {
 		counted_at(t, to)->untimed += from->counted[id].untimed;
 		counted_at(t, to)->brief += from->counted[id].brief;
+		cct_note(t, to, from->counted[id].noted,
+			 from->counted[id].noted_ns);
 	}
 	if (n->flags & CCT_TIMED) {
 		cct_time_node(&t->nodes[to], n->min);

@@ -39,6 +39,8 @@ enum cct_flag {
 	                 * "(deeper)" */
 	CCT_TIMED = 4,  /* min and max hold a finished call */
 	CCT_CHOSEN = 8, /* body of the one coroutine that is asked for */
+	CCT_NOTED = 32, /* no call was seen: a sampled VM noted that its
+	                 * function ran */
 	CCT_OUTSIDE = 16, /* no call: what is below happened outside of the
 	                 * time that is asked for */
 };
@@ -54,11 +56,12 @@ struct cct_cpu {
 	uint64_t ready;   /* part of off: it had no core, as far as is known */
 };
 
-/* Of a node's calls, those that have no records. */
+/* Of a node's calls, those that have no records; and where a sampled VM was. */
 struct cct_counted {
 	uint64_t untimed; /* their time is their caller's */
 	uint64_t brief;   /* their time is in self, that of each is not known:
 	                   * all were shorter than those that have records */
+	uint64_t noted, noted_ns; /* so often, for so much CPU time */
 };
 
 /* What samples of the program tell of a node's self time. */
@@ -180,6 +183,8 @@ void cct_add_untimed(struct cct *, node_id, uint64_t calls);
 /* The time of the node's calls is known after all. */
 void cct_time_untimed(struct cct *, node_id);
 void cct_add_brief(struct cct *, node_id, uint64_t calls);
+/* A sampled VM was there so many times, for so much CPU time. */
+void cct_note(struct cct *, node_id, uint64_t times, uint64_t ns);
 /* Zeros where there are none. */
 struct cct_counted cct_counted_of(const struct cct *, node_id);
 /* The same of the whole tree. */

@@ -52,6 +52,8 @@ struct func {
 	                          * times are upper bounds */
 	int counted;             /* FUNC_COUNTED: it is native, and there are
 	                          * calls of it without records; or 0 */
+	int noted;               /* 1: a sampled VM was in it; how often that
+	                          * called it is not known */
 	/* Filled in by analyzer/sym; until then "" and 0. For FUNC_SPECIAL and
 	 * FUNC_MARK name is there from the start. */
 	const char *name;        /* demangled; Lua: its name or "function" */

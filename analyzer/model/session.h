@@ -46,6 +46,8 @@ struct thread {
 	                            * not known: they stand under the thread */
 	uint64_t skipped;          /* native calls of which only a later event
 	                            * shows that they had ended */
+	uint64_t noted, unnoted;   /* ns in which Lua noted where it was, and
+	                            * in which it could not */
 	uint64_t open;             /* calls still open at the end */
 	uint64_t gaps;             /* places where records are missing */
 	ticks known;               /* time at level 0 for which its switches

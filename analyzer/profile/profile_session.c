@@ -114,6 +114,7 @@ static int add_func(struct profile_session *p, const void *row)
 		func_set_untold_return(p->s->funcs, id);
 	to = func_get(p->s->funcs, id);
 	to->counted = from->counted & FUNC_COUNTED;
+	to->noted = from->noted != 0;
 	to->name = copy(p, from->name[0] == '\0' ? "[unnamed]" : from->name);
 	to->file = copy(p, from->file);
 	to->file_line = from->file_line;

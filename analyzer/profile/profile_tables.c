@@ -51,6 +51,7 @@ static const struct profile_field func[] = {
 	NUMBER(func, last_line), TEXT(func, hint), TEXT(func, name),
 	TEXT(func, file), NUMBER(func, file_line), NUMBER(func, untold_return),
 	NUMBER(func, ordinal), NUMBER(func, counted),
+	NUMBER(func, noted),
 };
 
 static const struct profile_field process[] = {

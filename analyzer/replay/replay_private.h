@@ -321,6 +321,11 @@ uint32_t replay_time_body_of(const struct replay *, const struct stream *,
 /* The same of the topmost coroutine. */
 uint32_t replay_time_body(const struct replay *, const struct stream *);
 
+/* ---- noted.c ---- */
+
+/* What a sampled VM says: a record NOTED. */
+void replay_noted(struct replay *, struct stream *, const uint64_t *record);
+
 /* ---- identities.c ---- */
 
 uint32_t replay_identities_thread(struct replay *,

@@ -101,6 +101,13 @@ static void wait_in(struct replay *r, struct stream *st, const uint64_t *record)
 		replay_emit_wait(r, st, record, n);
 }
 
+static void mark(struct replay *r, struct stream *st, func_id name)
+{
+	r->session->threads[st->thread].marks++;
+	if (r->sink)
+		replay_emit_mark(r, st, name);
+}
+
 /* Any record but a call that nests. Its gap has passed. */
 static void run_record(struct replay *r, struct stream *st,
 			 const uint64_t *record)
@@ -129,10 +136,11 @@ static void run_record(struct replay *r, struct stream *st,
 	case REC_INTERRUPT:
 		replay_stack_interrupt(r, st, record);
 		break;
+	case REC_NOTED:
+		replay_noted(r, st, record);
+		break;
 	case REC_MARK:
-		r->session->threads[st->thread].marks++;
-		if (r->sink)
-			replay_emit_mark(r, st, r->func[func]);
+		mark(r, st, r->func[func]);
 		break;
 	case REC_WAIT:
 		wait_in(r, st, record);

@@ -45,6 +45,13 @@ void metric_show(struct metric_value *v, const char *format, ...)
 	v->text = v->room;
 }
 
+/* Is it the row of a function in which a sampled VM was? */
+static bool is_sampled(const struct session *s, const struct figures *f)
+{
+	return f->func != 0 && f->func <= func_count(s->funcs) &&
+	       func_get(s->funcs, f->func)->noted;
+}
+
 /* A getter sets only what it knows, so all else is reset here; room is not,
  * because zeroing 2200 bytes for every cell would be slow. */
 void metric_get(const struct metric *m, const struct metric_source *s,
@@ -62,6 +69,9 @@ void metric_get(const struct metric *m, const struct metric_source *s,
 	if (m->get)
 		m->get(s, m, row, v);
 	if ((m->flags & METRIC_KNOWN) && figures_are_untimed(row))
+		v->is_unknown = true;
+	if ((m->flags & METRIC_SEEN) && v->count == 0 && s &&
+	    is_sampled(s->session, row))
 		v->is_unknown = true;
 	if (s && metric_is_timed(m) && !session_has_times(s->session))
 		v->is_unknown = true;

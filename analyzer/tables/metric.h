@@ -42,6 +42,8 @@ enum metric_flag {
 	METRIC_NET = 8192,      /* it takes net times */
 	METRIC_KNOWN = 16384,   /* it takes times of the row's calls: the row
 	                         * begins with struct figures */
+	METRIC_SEEN = 32768,    /* it takes calls: 0 is not known where a
+	                         * sampled VM was in the function; likewise */
 };
 
 /* What getters need beside the row. */
@@ -255,7 +257,7 @@ static inline ticks figures_blocked(ticks off, ticks ready)
 }
 
 #define METRIC_CALLS \
-	{ "calls", METRIC_COUNT, METRIC_SORTS, NULL, NULL, \
+	{ "calls", METRIC_COUNT, METRIC_SORTS | METRIC_SEEN, NULL, NULL, \
 	  "how often it was called", METRIC_AT(struct figures, calls) }
 #define METRIC_RECURSIVE \
 	{ "recursive", METRIC_COUNT, METRIC_DASH | METRIC_DROP_EMPTY, NULL, \

@@ -13,9 +13,10 @@
 
 struct lines { char **line; size_t count, room; };
 
-enum { KINDS = 6 };
+enum { KINDS = 7 };
 static const char *const kind_name[KINDS] = { "stack", "thread", "coroutine",
-					      "event", "sampled", "span" };
+					      "event", "sampled", "span",
+					      "noted" };
 
 struct outcome {
 	struct session *session;
@@ -295,6 +296,22 @@ static void sampled_lines(struct outcome *o)
 	}
 }
 
+static void noted_lines(struct outcome *o)
+{
+	struct cct *const t = o->session->cct;
+	char path[2048];
+
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_counted n = cct_counted_of(t, id);
+
+		if (n.noted == 0)
+			continue;
+		path_of(o->session, id, path, sizeof(path));
+		add(&o->got[6], "noted %s %" PRIu64 " %" PRIu64, path, n.noted,
+		    n.noted_ns);
+	}
+}
+
 static void thread_lines(struct outcome *o)
 {
 	const struct session *const s = o->session;
@@ -433,6 +450,7 @@ int outcome_compare(struct outcome *o, const char *name)
 	stack_lines(o);
 	thread_lines(o);
 	coroutine_lines(o);
+	noted_lines(o);
 	sampled_lines(o);
 	for (int k = 0; k < KINDS; k++)
 		bad |= compare_kind(o, k, name);

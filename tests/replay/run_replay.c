@@ -239,6 +239,32 @@ static void suspend(uint64_t gap)
 	cb_suspend(&chunk, serial, flags, gap);
 }
 
+/* noted runs|collects|compiles NS MISSED [NAME:LINE | [N]]... */
+static void noted(uint64_t gap)
+{
+	static const char *const names[] = { "runs", "collects", "compiles",
+					     NULL };
+	static const enum noted states[] = { NOTED_COMPILED, NOTED_COLLECTOR,
+					     NOTED_COMPILER };
+	const enum noted state = states[choice(want_word("state"), names, 0)];
+	const size_t at = chunk.header.records;
+	const uint64_t ns = want_number("ns");
+
+	cb_noted(&chunk, state, ns, want_number("missed"), 0, gap);
+	for (char *w = next_word(); w; w = next_word())
+		frame(w, cb_frame);
+	chunk.record[at + 4] = rec_put_value(REC_OPERAND,
+					     chunk.header.records - at - 5);
+}
+
+static void wait_for(uint64_t gap)
+{
+	const uint32_t flags = (uint32_t)want_number("flags");
+	const uint64_t object = want_number("object");
+
+	cb_wait(&chunk, flags, object, want_number("owner"), gap);
+}
+
 /* +GAP RECORD */
 static void record(uint64_t gap, const char *kind)
 {
@@ -268,12 +294,11 @@ static void record(uint64_t gap, const char *kind)
 	} else if (!strcmp(kind, "mark")) {
 		cb_mark(&chunk, want_word("name"), gap);
 	} else if (!strcmp(kind, "wait")) {
-		n = want_number("flags");
-		const uint64_t object = want_number("object");
-
-		cb_wait(&chunk, (uint32_t)n, object, want_number("owner"), gap);
+		wait_for(gap);
 	} else if (!strcmp(kind, "old")) {
 		cb_old(&chunk, want_word("function"), gap);
+	} else if (!strcmp(kind, "noted")) {
+		noted(gap);
 	} else if (!strcmp(kind, "time")) {
 		cb_time(&chunk, gap);
 	} else {

@@ -259,6 +259,18 @@ static inline void cb_frame(struct chunk_build *b, const char *f, uint64_t age)
 			   age));
 }
 
+/* k calls of cb_frame follow, with lines in place of ages. */
+static inline void cb_noted(struct chunk_build *b, enum noted state,
+			    uint64_t ns, uint64_t missed, uint64_t k,
+			    uint64_t gap)
+{
+	cb_put(b, REC_NOTED, state, gap);
+	cb_operand(b, ns);
+	cb_operand(b, missed);
+	cb_operand(b, 1);
+	cb_operand(b, k);
+}
+
 static inline void cb_suspend(struct chunk_build *b, uint64_t serial,
 			      uint32_t flags, uint64_t gap)
 {

@@ -272,6 +272,45 @@ void test_decode_refuses_bad_records(void)
 	CHECK(refused("function"));
 }
 
+/* With so many frames, of which the last is a word of our own. */
+static void build_noted(uint64_t told, uint64_t frames, uint64_t last)
+{
+	cb_begin(&b, 1, 2, 3, 1000);
+	cb_segment(&b, 0);
+	cb_open(&b, "main", 900);
+	cb_noted(&b, NOTED_COMPILED, REC_VALUE_MAX, REC_VALUE_MAX, told, 1);
+	for (uint64_t i = 0; i + 1 < frames; i++)
+		cb_frame(&b, "f", i == 0 ? REC_AGE_UNKNOWN : 7);
+	if (frames > 0)
+		cb_word(&b, last);
+	cb_end(&b, 1100);
+}
+
+void test_decode_refuses_bad_noted(void)
+{
+	const uint64_t good = rec_put(REC_OPERAND, 0, 3);
+
+	build_noted(0, 0, 0);
+	CHECK_STR(verdict(), "");
+	build_noted(NOTED_FRAMES, NOTED_FRAMES, good);
+	CHECK_STR(verdict(), "");
+	build_noted(2, 4, good); /* operands of a later weft */
+	CHECK_STR(verdict(), "");
+	build_noted(NOTED_FRAMES + 1, NOTED_FRAMES + 1, good);
+	CHECK(refused("NOTED's frames"));
+	build_noted(2, 1, good);
+	CHECK(refused("NOTED's frames"));
+	build_noted(REC_VALUE_MAX, 3, good);
+	CHECK(refused("NOTED's frames"));
+	build_noted(3, 3, rec_put(REC_OPERAND, b.header.funcs, 3));
+	CHECK(refused("function"));
+	build_noted(3, 3, rec_put(REC_OPERAND, REC_FUNC_OMITTED, 0));
+	CHECK(refused("leaves out no frames"));
+	build_noted(0, 0, 0);
+	*record(4) = rec_put(REC_TIME, 0, 0);
+	CHECK(refused("kind 14 has 3 operands"));
+}
+
 void test_decode_refuses_records_past_the_end(void)
 {
 	build();
@@ -288,7 +327,7 @@ void test_decode_refuses_records_past_the_end(void)
 void test_decode_skips_what_it_does_not_know(void)
 {
 	build();
-	*record(3) = rec_put(13, 0x3fff, 2);
+	*record(3) = rec_put(12, 0x3fff, 2);
 	CHECK_STR(verdict(), "");
 	build();
 	*item(ITEM_LABEL) = item_put(200, item_words(*item(ITEM_LABEL)));

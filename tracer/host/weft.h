@@ -152,7 +152,8 @@ enum weft_lua_result {
 	XJIT(luaJIT_setmode) XJIT(lua_pushlightuserdata)                       \
 	X(lua_createtable) X(lua_setmetatable) X(lua_pushstring)               \
 	X(lua_rawset) X(lua_rawseti) X52(lua_rawlen) X51(lua_objlen)           \
-	X52(lua_absindex) X52(lua_checkstack) X51(lua_pushthread)
+	X52(lua_absindex) X52(lua_checkstack) X51(lua_pushthread)              \
+	X51(lua_newuserdata)
 
 typedef void (*weft_lua_function)(void);
 

@@ -20,7 +20,7 @@ enum { LEAST_PIECE = 1 << 20 };
 #define MOST_NS (86400 * 1000 * SECOND_NS)
 enum { ROW_VALUE = 1, ROW_HELP, ROW_VERSION, ROW_REFERENCE };
 
-static struct options opt = { .sample_hz = -1 };
+static struct options opt = { .sample_hz = -1, .lua = POOL_LUA_EXACT };
 static bool has_on_full;
 
 /* ---- values ---- */
@@ -146,6 +146,20 @@ static const char *read_on_full(const struct value *v, char *text)
 		return v->not;
 	opt.on_full = (enum pool_on_full)i;
 	has_on_full = true;
+	return NULL;
+}
+
+static const char *read_lua(const struct value *v, char *text)
+{
+	static const char *const names[] = {
+		[POOL_LUA_OFF] = "off", [POOL_LUA_EXACT] = "exact",
+		[POOL_LUA_SAMPLED] = "sampled",
+	};
+	const int i = which(names, 3, text);
+
+	if (i < 0)
+		return v->not;
+	opt.lua = (enum pool_lua)i;
 	return NULL;
 }
 
@@ -362,8 +376,13 @@ static struct poptOption rows[] = {
 	{ "sample-only", 0, POPT_ARG_NONE, &opt.sample_only, 0,
 	  "record no call, and load nothing into the program: only note where "
 	  "it is, for weft report --reference", NULL },
-	{ "no-lua", 0, POPT_ARG_NONE, &opt.no_lua, 0,
-	  "do not record Lua", NULL },
+	{ "lua", 0, READ(read_lua, "it is none of exact, sampled and off"),
+	  "exact (default): record each call of Lua, with LuaJIT's compiler "
+	  "off; sampled: note some hundred times a second of CPU time which "
+	  "Lua functions run, without hooks for calls, LuaJIT's compiler on; "
+	  "off: do not record Lua", "exact|sampled|off" },
+	{ "no-lua", 0, POPT_ARG_VAL, &opt.lua, POOL_LUA_OFF,
+	  "the same as --lua off", NULL },
 	{ "lua-init", 0, POPT_ARG_NONE, &opt.lua_init, 0,
 	  "have stock interpreters (lua5.1 ... lua5.5, luajit, and the "
 	  "interpreters that they start) load weft, through LUA_INIT", NULL },
@@ -480,6 +499,7 @@ static const char *not_counted(void)
 	       opt.budget > 0 ? "budget" :
 	       opt.slow_n > 0 ? "snapshot-on" :
 	       opt.select.count ? "count" :
+	       opt.lua == POOL_LUA_SAMPLED ? "lua=sampled" :
 	       opt.waits ? "waits" : NULL;
 }
 
@@ -498,7 +518,7 @@ static bool is_contradiction(void)
 		{ opt.relay.host[0] && stays_here(), "relay", stays_here() },
 		{ flight && opt.archive, "archive", "flight-recorder" },
 		{ flight && opt.max_size > 0, "max-size", "flight-recorder" },
-		{ opt.no_lua && opt.lua_init, "lua-init", "no-lua" },
+		{ !opt.lua && opt.lua_init, "lua-init", "no-lua" },
 		{ opt.duty_on > 0 && paused, "duty", opt.paused ? "paused" :
 		  "start-on-signal" },
 		{ opt.duty_on > 0 && opt.start_on, "duty", "start-on" },

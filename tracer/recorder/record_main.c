@@ -194,7 +194,7 @@ static int make_parts(struct recording *r, int *status)
 			  r->opt.sample_only,
 		.awaits = r->opt.start_on,
 		.attached = r->opt.attach,
-		.lua = !r->opt.no_lua,
+		.lua = r->opt.lua,
 		.native = !r->opt.no_native,
 		.waits = r->opt.waits,
 		.counts = r->opt.count_only,

@@ -139,7 +139,8 @@ static void do_status(struct recording *r, struct control_text *t)
 	if (r->attach.waits)
 		control_say(t, "waits process %d: it has called nothing yet\n",
 			    (int)pid_of(r));
-	else if (is == POOL_ON && r->attach.is_used && !r->opt.no_lua)
+	else if (is == POOL_ON && r->attach.is_used &&
+		 r->opt.lua != POOL_LUA_OFF)
 		say_unseen(r, t);
 	control_say(t, "records %" PRIu64 "\n", r->drain.records);
 	control_say(t, "rate %.0f\n", r->speed.rate);

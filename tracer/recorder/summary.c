@@ -381,7 +381,7 @@ static void diagnose(const struct recording *r)
 			   POOL_AWAITS ? r->opt.start_on : NULL,
 		.awaited_n = r->awaited.skipped,
 		.native_wanted = !r->opt.no_native,
-		.lua_wanted = !r->opt.no_lua,
+		.lua_wanted = r->opt.lua != POOL_LUA_OFF,
 		.attached = r->attach.is_used,
 		.vms = r->attach.is_used ? recording_holds(r, CENSUS_VMS) :
 		       given_out(&r->owner.pool->next_vm),

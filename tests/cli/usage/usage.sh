@@ -87,7 +87,7 @@ complete_words() {
 [ "$(complete_words weft report --sort sus)" = suspended ] ||
 	fail "choices do not"
 [ "$(complete_words weft recor)" = record ] || fail "record does not complete"
-[ "$(complete_words weft record --lua)" = --lua-init ] ||
+[ "$(complete_words weft record --lua-)" = --lua-init ] ||
 	fail "options of record do not"
 [ "$(complete_words weft record --on-full ov)" = overwrite ] ||
 	fail "choices of record do not"

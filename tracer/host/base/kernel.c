@@ -16,6 +16,112 @@
 
 bool kernel_confined, kernel_loads;
 
+/* ---- ticks ---- */
+
+/* Numbers of timers, and 1 more; 0: free. */
+enum { TICKING = 1024 };
+static _Atomic int ticking[TICKING];
+
+static bool enter_timer(int from, int to)
+{
+	for (int i = 0; i < TICKING; i++) {
+		int old = from;
+
+		if (atomic_compare_exchange_strong(&ticking[i], &old, to))
+			return true;
+	}
+	return false;
+}
+
+int kernel_tick_begin(uint64_t ns, const void *cookie)
+{
+	const struct timespec each = { (time_t)(ns / 1000000000),
+				       (long)(ns % 1000000000) };
+	const struct itimerspec when = { each, each };
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
+				  .sigev_signo = SIGURG };
+	sigset_t blocked;
+	int timer;
+
+	event.sigev_value.sival_ptr = (void *)(uintptr_t)cookie;
+	event._sigev_un._tid = (int)kernel_tid();
+	if (kernel_confined || sigprocmask(SIG_BLOCK, NULL, &blocked) != 0 ||
+	    sigismember(&blocked, SIGURG) ||
+	    syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event,
+		    &timer) != 0)
+		return -1;
+	if (enter_timer(0, timer + 1) &&
+	    syscall(SYS_timer_settime, timer, 0, &when, NULL) == 0)
+		return timer;
+	kernel_tick_end(timer);
+	return -1;
+}
+
+void kernel_tick_end(int timer)
+{
+	if (!kernel_confined)
+		syscall(SYS_timer_delete, timer);
+	enter_timer(timer + 1, 0);
+}
+
+void kernel_ticks_forget(void)
+{
+	for (int i = 0; i < TICKING; i++)
+		atomic_store(&ticking[i], 0);
+}
+
+void kernel_ticks_end(void)
+{
+	for (int i = 0; i < TICKING; i++) {
+		const int timer = atomic_exchange(&ticking[i], 0) - 1;
+
+		if (timer >= 0)
+			syscall(SYS_timer_delete, timer);
+	}
+}
+
+bool kernel_handle(int signal, kernel_handler *handler)
+{
+	struct sigaction old, new = { .sa_sigaction = handler,
+		.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
+
+	if (kernel_confined || sigaction(signal, NULL, &old) != 0)
+		return false;
+	if ((old.sa_flags & SA_SIGINFO) && old.sa_sigaction == handler)
+		return true;
+	if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN)
+		return false;
+	sigfillset(&new.sa_mask);
+	return sigaction(signal, &new, NULL) == 0;
+}
+
+void kernel_unhandle(int signal, kernel_handler *handler)
+{
+	struct sigaction old, none = { .sa_handler = SIG_DFL };
+
+	if (!kernel_confined && sigaction(signal, NULL, &old) == 0 &&
+	    (old.sa_flags & SA_SIGINFO) && old.sa_sigaction == handler)
+		sigaction(signal, &none, NULL);
+}
+
+struct kernel_prof kernel_prof(void)
+{
+	struct kernel_prof p = { .is_known = !kernel_confined };
+
+	if (p.is_known)
+		p.is_known = sigaction(SIGPROF, NULL, &p.action) == 0 &&
+			     getitimer(ITIMER_PROF, &p.timer) == 0;
+	return p;
+}
+
+void kernel_prof_restore(const struct kernel_prof *p)
+{
+	if (!p->is_known || kernel_confined)
+		return;
+	sigaction(SIGPROF, &p->action, NULL);
+	setitimer(ITIMER_PROF, &p->timer, NULL);
+}
+
 /* ---- memory ---- */
 
 enum { ASIDE = 64 << 20, ASIDE_LEAST = 1 << 20, PAGE = 4096 };
@@ -39,6 +145,7 @@ void kernel_confine(void)
 
 	if (kernel_confined)
 		return;
+	kernel_ticks_end();
 	while (size >= ASIDE_LEAST && !(p = map(NULL, size, PRIVATE, -1)))
 		size /= 2;
 	if (p) {

@@ -5,6 +5,9 @@
 
 #include "tracer/host/base/base.h"
 
+#include <signal.h>
+#include <sys/time.h>
+
 struct robust_list_head;
 struct stat;
 
@@ -75,6 +78,35 @@ uint64_t kernel_cpu(void);
  * run for a moment, unless it is confined. */
 bool kernel_wait(const _Atomic uint32_t *word, uint32_t seen);
 void kernel_yield(void);
+
+/* ---- ticks ---- */
+
+/* Have SIGURG sent to this thread each time it has used so many ns of CPU time.
+ * Whoever has not asked for that signal is not disturbed by one: its default is
+ * that nothing happens. cookie: comes with it. The timer's number; negative: it
+ * cannot be made, this thread holds the signal back, and could wait for it, or
+ * the program is confined. All end when it becomes so. */
+int kernel_tick_begin(uint64_t ns, const void *cookie);
+void kernel_tick_end(int timer);
+/* Those of all threads. */
+void kernel_ticks_end(void);
+/* Nobody in this child of fork has any. */
+void kernel_ticks_forget(void);
+/* Is nothing done at this signal? Then handler, called with all signals held
+ * back, is from now on. True, too, if it is that already. */
+typedef void kernel_handler(int signal, siginfo_t *, void *context);
+bool kernel_handle(int signal, kernel_handler *handler);
+/* Nothing is done at it any more, if handler was called. */
+void kernel_unhandle(int signal, kernel_handler *handler);
+
+/* What is done at SIGPROF and when the next one comes, to be put back. */
+struct kernel_prof {
+	struct sigaction action;
+	struct itimerval timer;
+	bool is_known;           /* no: the program is confined */
+};
+struct kernel_prof kernel_prof(void);
+void kernel_prof_restore(const struct kernel_prof *);
 
 /* ---- signals ---- */
 

@@ -4,6 +4,7 @@
 #include "tracer/host/lua/c_name.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua/library.h"
+#include "tracer/host/lua/sample.h"
 #include "tracer/host/lua/switch.h"
 #include "tracer/host/thread/thread.h"
 
@@ -39,6 +40,8 @@ static void tell_trace(const struct lua_vm *vm)
 /* The VM is hooked: compile no more, forget what was compiled. */
 static void stop_compiler(struct lua_vm *vm)
 {
+	if (vm->sampled)
+		return;
 	if (vm->lib->abi->wrap && !vm->own_wrapper)
 		vm->lib->abi->wrap(vm, true);
 	if (!vm->jit_on || vm->jit_stopped)
@@ -52,6 +55,8 @@ static void stop_compiler(struct lua_vm *vm)
 /* The hook is off: as the program wants it. */
 static void restore_compiler(struct lua_vm *vm)
 {
+	if (vm->sampled)
+		return;
 	if (vm->lib->abi->wrap && !vm->own_wrapper)
 		vm->lib->abi->wrap(vm, false);
 	if (!vm->jit_stopped)
@@ -108,10 +113,14 @@ static int mask_for(const struct coroutine *co)
 	       mask | MASK_LINE : mask;
 }
 
-void lua_hook_update(const struct coroutine *co)
+void lua_hook_update(struct coroutine *co)
 {
 	const struct lua_lib *const lib = co->vm->lib;
 
+	if (co->vm->sampled) {
+		lua_sample_set_hook(co);
+		return;
+	}
 	((sethook_fn *)lib->api.lua_sethook)(
 		co->L, (co->app_mask & (MASK_CALL | MASK_RET)) != 0 ?
 		lib->abi->shared_hook : co->vm->by_layout ? lib->abi->hook :
@@ -169,6 +178,13 @@ void lua_hook_set(struct coroutine *co)
 	const struct weft_lua_api *const api = &co->vm->lib->api;
 	const weft_lua_function old = ((gethook_fn *)api->lua_gethook)(co->L);
 
+	if (lua_is_sampled()) {
+		lua_co_holder(co)->hooked = true;
+		lua_sample_begin(co);
+		return;
+	}
+	if (co->vm->sampled) /* in the recording before */
+		lua_sample_end(co);
 	ask_compiler(co);
 	co = lua_co_holder(co);
 	if (!is_ours(co->vm->lib->abi, old)) {
@@ -192,9 +208,13 @@ void lua_hook_remove(struct coroutine *co)
 	const struct weft_lua_api *const api = &co->vm->lib->api;
 
 	co = lua_co_holder(co);
+	co->hooked = false;
+	if (co->vm->sampled) {
+		lua_sample_end(co);
+		return;
+	}
 	((sethook_fn *)api->lua_sethook)(co->L, co->app_hook, co->app_mask,
 					 co->app_count);
-	co->hooked = false;
 	if (co->vm->lib->abi->is_jit)
 		restore_compiler(co->vm);
 }
@@ -276,7 +296,8 @@ void lua_hook_restore(struct coroutine *co)
 {
 	const struct lua_lib *const lib = co->vm->lib;
 
-	if (is_ours(lib->abi, ((gethook_fn *)lib->api.lua_gethook)(co->L)) ||
+	if (co->vm->sampled ||
+	    is_ours(lib->abi, ((gethook_fn *)lib->api.lua_gethook)(co->L)) ||
 	    !keep_known(co, lib))
 		return;
 	atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_HOOK);
@@ -323,7 +344,7 @@ static lua_State *main_of(lua_State *L, struct lua_lib *lib)
 static struct coroutine *attach_vm(lua_State *main, struct lua_lib *lib,
 				   lua_State *L, bool asks)
 {
-	const bool compiles = asks && lib->abi->is_jit &&
+	const bool compiles = asks && lib->abi->is_jit && !lua_is_sampled() &&
 			      is_compiling(L, &lib->api);
 	struct coroutine *const co = lua_attach_vm(main, lib);
 

@@ -21,7 +21,7 @@ void lua_hook_set(struct coroutine *co);
 /* The same where a script may have put it away by its own debug.sethook, of
  * which no function of ours was told. */
 void lua_hook_restore(struct coroutine *co);
-void lua_hook_update(const struct coroutine *co);
+void lua_hook_update(struct coroutine *co);
 void lua_hook_remove(struct coroutine *co);
 
 /* Is Lua recorded at this moment? Does first what a recorder asks for. */

@@ -4,6 +4,7 @@
 #include "tracer/host/weft.h"
 #include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/call_scope.h"
+#include "tracer/host/lua/sample.h"
 #include "tracer/host/lua/switch.h"
 #include "tracer/host/thread/thread.h"
 
@@ -91,7 +92,8 @@ static struct thread_state *walk_sleeper(struct thread_state *s,
 {
 	struct lua_local *const me = lua_vm_local(s);
 
-	if (!me || region_only || lua_switch_has_kept(s, co) ||
+	if (!me || region_only || lua_is_sampled() ||
+	    lua_switch_has_kept(s, co) ||
 	    lua_co_status(co) != LUA_STATUS_YIELD)
 		return s;
 	thread_release(s);
@@ -231,7 +233,8 @@ static SLOW struct thread_state *settle(struct coroutine *co, uint64_t sp)
 {
 	struct thread_state *s = thread_self;
 	struct lua_local *const me = lua_vm_local(s);
-	struct frame *const walked = !me ? NULL : lua_vm_walk_room(me);
+	struct frame *const walked = !me || lua_is_sampled() ? NULL :
+				     lua_vm_walk_room(me);
 	uint32_t count = 0;
 
 	if (walked)

@@ -89,6 +89,9 @@ static void forget(void *entry, const void *is_blind)
 {
 	struct coroutine *const co = entry;
 
+	/* In the next recording Lua may not be sampled. */
+	if (co->vm && co->vm->sampled)
+		lua_co_holder(co)->hooked = co->hooked = false;
 	if (*(const bool *)is_blind || !co->vm || co->vm->interposed ||
 	    !lua_co_holder(co)->hooked)
 		co->at = NULL;

@@ -8,6 +8,7 @@
 #include "tracer/host/lua/call_scope.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua/library.h"
+#include "tracer/host/lua/sample.h"
 #include "tracer/host/thread/thread.h"
 
 #include <errno.h>
@@ -36,23 +37,25 @@ static struct coroutine *find_known(long L)
 #define LIB lua_lib_numbered(number)
 #define REAL(name) ((any_fn *)LIB->api.name)
 
-/* The lua_State that was resumed or called last on this thread and has not come
- * back, 0: none; and that call's frame address. */
-struct running {
-	long L;
-	uint64_t sp;
-};
-static THREAD_LOCAL struct running running;
-
-/* L runs in the call with this frame address. Returns what runs on when that
- * has returned: running must be set to it then. */
-INLINE struct running runs(long L, uint64_t sp)
+/* L, whose object is co, if it is known, runs in the call with this frame
+ * address. Returns what runs on when that has returned, for has_run. */
+INLINE struct lua_running runs(struct coroutine *co, long L, uint64_t sp,
+			       bool is_resume)
 {
-	const struct running was = running;
+	const struct lua_running was = lua_running;
 
-	running.L = L;
-	running.sp = sp;
+	lua_running.L = L;
+	lua_running.sp = sp;
+	if (lua_is_sampled())
+		lua_sample_enter(co, &was, is_resume);
 	return was;
+}
+
+INLINE void has_run(const struct lua_running *was)
+{
+	if (lua_is_sampled())
+		lua_sample_leave(was);
+	lua_running = *was;
 }
 
 /* The program was not recorded when L was made, and is now. */
@@ -82,16 +85,17 @@ static struct coroutine *served_or_met(long L, long number)
  * known. */
 static struct coroutine *around(struct lua_vm *vm, long number, uint64_t sp)
 {
-	const struct coroutine now = { .L = (lua_State *)running.L, .vm = vm };
-	struct coroutine *const co = served(running.L);
+	const struct coroutine now = { .L = (lua_State *)lua_running.L,
+				       .vm = vm };
+	struct coroutine *const co = served(lua_running.L);
 
-	if (running.L == 0 || running.sp <= sp)
+	if (lua_running.L == 0 || lua_running.sp <= sp)
 		return NULL;
 	if (co && co->vm == vm && vm->interposed && lua_co_holder(co)->hooked)
 		return co;
 	/* The program may have jumped out of it long ago. */
 	return vm->by_layout && vm->lib->abi->lives(&now) ?
-	       served_or_met(running.L, number) : NULL;
+	       served_or_met(lua_running.L, number) : NULL;
 }
 
 /* A resume or call of co, with this frame address, is over, and who made it
@@ -117,7 +121,8 @@ INLINE void at_return(struct coroutine *co, long L, long number, uint64_t sp)
 {
 	if (co->vm && !BROKEN(back))
 		lua_hook_back(co);
-	if (unlikely(running.L != L && (running.L != 0 || co->serial != 0)))
+	if (unlikely(lua_running.L != L &&
+		     (lua_running.L != 0 || co->serial != 0)))
 		at_caller(co, 0, number, sp);
 }
 
@@ -193,6 +198,8 @@ OUR(lua_close)
 		return REAL(lua_close)(PASS);
 	serial = co->vm->serial;
 	main = lua_co_find(co->vm->main);
+	if (co->vm->sampled)
+		lua_sample_closing(co->vm);
 	r = ((any_fn *)co->vm->lib->api.lua_close)(PASS);
 	/* Another thread's new state may lie there by now. */
 	if (main && main->vm && main->vm->serial == serial) {
@@ -246,11 +253,11 @@ INLINE long resumer_of(const struct lua_lib *lib, long L, long b)
 /* The resume of a lua_State that was not known. */
 static NOINLINE long resume_unknown(OURS)
 {
-	const struct running was = runs(a, ABOVE);
+	const struct lua_running was = runs(NULL, a, ABOVE, true);
 	const long by = resumer_of(LIB, a, b), r = REAL(lua_resume)(PASS);
 	const struct coroutine *co;
 
-	running = was;
+	has_run(&was);
 	co = met_at_return(a, number);
 	if (co)
 		at_caller(co, by, number, ABOVE);
@@ -262,7 +269,7 @@ OUR(lua_resume)
 	struct resume_scope scope;
 	const uint32_t outside = region_depth;
 	struct coroutine *const co = served_or_met(a, number);
-	struct running was;
+	struct lua_running was;
 	long r, by;
 
 	if (!co)
@@ -274,9 +281,9 @@ OUR(lua_resume)
 	scope.co = NULL;
 	if (co->vm->lib->abi->resumable(&co->vm->lib->api, co->L, b, c))
 		resume_scope_begin(&scope, co, ABOVE);
-	was = runs(a, ABOVE);
+	was = runs(co, a, ABOVE, true);
 	r = ((any_fn *)co->vm->lib->api.lua_resume)(PASS);
-	running = was;
+	has_run(&was);
 	resume_scope_end(&scope, (int)r, ABOVE);
 	co->regions = region_back(outside, (int)r == LUA_STATUS_YIELD, ABOVE);
 	at_caller(co, by, number, ABOVE);
@@ -368,11 +375,11 @@ INLINE long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 	OUR(name)                                                              \
 	{                                                                      \
 		struct coroutine *co = called(a, number);                      \
-		const struct running was = runs(a, ABOVE);                     \
+		const struct lua_running was = runs(co, a, ABOVE, false);      \
 		const long r = !co ? REAL(name)(PASS) :                        \
 			       how(co, co->vm->lib->api.name, PASS);           \
                                                                                \
-		running = was;                                                 \
+		has_run(&was);                                                 \
 		if (!co)                                                       \
 			co = met_at_return(a, number);                         \
 		if (co)                                                        \
@@ -396,7 +403,9 @@ static struct coroutine *holder(long L)
 
 	if (!h || !h->hooked)
 		return NULL;
-	if (unlikely(!h->vm->interposed))
+	if (h->vm->sampled)
+		lua_sample_look(h);
+	else if (unlikely(!h->vm->interposed))
 		lua_hook_restore(h);
 	return h;
 }

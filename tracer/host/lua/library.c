@@ -84,6 +84,15 @@ static void find_opens(struct lua_lib *lib, const struct dynamic *d)
 		lib->open[i] = (weft_lua_function)dynamic_find(d, opens[i]);
 }
 
+/* Only where a module exports them: a LuaJIT may have been built without. */
+static void find_profiler(struct lua_lib *lib, const struct dynamic *d)
+{
+	lib->profile_start = (weft_lua_function)dynamic_find(d,
+						"luaJIT_profile_start");
+	lib->profile_stop = (weft_lua_function)dynamic_find(d,
+						"luaJIT_profile_stop");
+}
+
 /* Those functions that it exports, if it is a module's own. */
 static void find_others(struct lua_lib *lib, const struct dynamic *d)
 {
@@ -93,6 +102,7 @@ static void find_others(struct lua_lib *lib, const struct dynamic *d)
 		real[i] = (weft_lua_function)dynamic_find(d,
 							  names[i]);
 	fill_others(lib, real);
+	find_profiler(lib, d);
 }
 
 static void fill_library(struct lua_lib *lib, const struct dynamic *d)
@@ -214,6 +224,7 @@ static void fill_linked(struct lua_lib *lib, const struct link_map *map,
 			const struct weft_lua_linked *from)
 {
 	weft_lua_function real[WEFT_LUA_WRAPS] = { NULL };
+	struct dynamic d;
 
 	for (unsigned long i = 0; i < from->wraps && i < WEFT_LUA_WRAPS; i++)
 		real[i] = within(map, from->real[i]);
@@ -230,6 +241,8 @@ static void fill_linked(struct lua_lib *lib, const struct link_map *map,
 	WEFT_LUA_FUNCTIONS(X, X, X, X, X)
 #undef X
 	fill_others(lib, real);
+	if (dynamic_read(&d, map))
+		find_profiler(lib, &d);
 	lib->abi = abi_of(&lib->api);
 	lib->interposed = from->sees_all() != 0;
 	lib->linked = true;

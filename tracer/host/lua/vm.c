@@ -44,6 +44,7 @@ static bool put_item(struct thread_state *s, const struct lua_vm *vm)
 		  (vm->by_layout ? VM_PEEK : 0u) |
 		  (vm->jit_stopped ? VM_JIT_OFF : 0u) |
 		  (vm->interposed ? 0u : VM_INFERRED) |
+		  (mapped_view.lua_sampled ? VM_SAMPLED : 0u) |
 		  (vm->lib->excluded ? VM_EXCLUDED : 0u) |
 		  (vm->lib->abi->is_jit ? VM_UNTOLD_RETURNS : 0u);
 	item[3] = (uint64_t)vm->main;
@@ -265,6 +266,7 @@ static struct lua_vm *begin(lua_State *main, struct coroutine *holder,
 	vm->seen = UINT32_MAX;
 	vm->by_layout = vm->detached = vm->born_told = false;
 	vm->jit_on = vm->jit_stopped = vm->own_wrapper = false;
+	vm->sampled = vm->closing = vm->end_watched = false;
 	vm->watch = NULL;
 	if (is_new)
 		enlist(vm);

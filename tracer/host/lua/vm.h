@@ -2,7 +2,7 @@
  * follows the Lua states of the program and their coroutines. It may use
  * fiber/, native/ and the folders below; it must not know lua.h, which lua_abi/
  * does. A file uses those before it: function, written, vm, coroutine,
- * unwind, switch, call_scope, library, attach, interpose.
+ * unwind, switch, call_scope, library, sample, attach, interpose.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -45,6 +45,11 @@ struct lua_abi {
 	 * see calls or returns, too; the one in place of hook where the layout
 	 * is not trusted. */
 	weft_lua_function hook, shared_hook, asking_hook;
+	/* Where Lua is sampled: our hook, and what LuaJIT's profiler calls; has
+	 * lua_sample_closing called when the VM is closed, if nothing else
+	 * tells of that. false: it cannot be. */
+	weft_lua_function sampled_hook, profiled;
+	bool (*watch_end)(struct lua_vm *vm, lua_State *L);
 	/* What all lua_States of one VM have in common, and with no other that
 	 * lives: the address of the registry. */
 	uint64_t (*family)(const struct weft_lua_api *api, lua_State *L);
@@ -70,8 +75,8 @@ struct lua_abi {
 	void (*wrap)(const struct lua_vm *vm, bool on);
 	/* The open calls of co from that level on (LUA_WALK_ASLEEP: all, and
 	 * nothing runs on co; LUA_WALK_NO_EVENT: all, and it is no event of
-	 * co's), outermost first, as frames of unknown age: the innermost ones,
-	 * at most room. */
+	 * co's; LUA_WALK_TICK: all, at a tick), outermost first, as frames of
+	 * unknown age: the innermost ones, at most room. */
 	uint32_t (*walk)(struct lua_local *me, const struct coroutine *co,
 			 int level, struct frame *to, uint32_t room);
 };
@@ -84,6 +89,7 @@ struct lua_lib {
 	struct weft_lua_api api;
 	weft_lua_function resetthread, closethread, lnewstate, openjit,
 			  setlevel; /* or NULL */
+	weft_lua_function profile_start, profile_stop; /* luaJIT_*, or NULL */
 	weft_lua_function open[WEFT_LUA_OPENS]; /* or NULL */
 	const struct lua_abi *abi; /* NULL: calls are only passed on */
 	const void *map;           /* link_map; NULL: a program's own table */
@@ -134,6 +140,9 @@ struct lua_vm {
 	bool jit_on;          /* as the program wants it */
 	bool jit_stopped;     /* turned off by us */
 	bool own_wrapper;     /* the program has a wrapper for C functions */
+	bool sampled;         /* it is noted at ticks (sample.h) */
+	bool closing;         /* lua_close runs, or has */
+	bool end_watched;     /* it will be told of (lua_abi.watch_end) */
 	lua_State *watch;     /* ours (lua_abi/function.c), or NULL */
 	uint64_t watched;     /* counts, over all VMs; 0: not watched */
 	uint32_t unwatched;   /* failures in a row */
@@ -202,7 +211,7 @@ struct lua_cached {
 };
 
 enum { LUA_CACHE_BITS = 9, LUA_VMS_NAMED = 4, LUA_WALK_ROOM = 1 << 16,
-       LUA_WALK_ASLEEP = -1, LUA_WALK_NO_EVENT = -2 };
+       LUA_WALK_ASLEEP = -1, LUA_WALK_NO_EVENT = -2, LUA_WALK_TICK = -3 };
 
 /* The Lua part of a thread's state. */
 struct lua_local {

@@ -263,6 +263,16 @@ SLOW void uncommon_record(struct thread_state *s, lua_State *L, lua_Debug *ar,
  * one needs. */
 SLOW void uncommon_give_up(lua_State *L, lua_Debug *ar);
 
+/* ---------------------------------------------------------------- sample.c */
+
+/* The hook of a state that a tick has asked for its stack, or whose program
+ * wants to be told of lines or of so many instructions. */
+void sample_hook(lua_State *L, lua_Debug *ar);
+/* See struct lua_abi. */
+bool sample_watch_end(struct lua_vm *vm, lua_State *L);
+/* LuaJIT's profiler calls it. */
+void sample_profiled(void *vm, lua_State *L, int samples, int letter);
+
 /* ------------------------------------------------------------------ hook.c */
 
 extern const struct lua_abi lua_abi;

@@ -97,8 +97,9 @@ uint32_t frames_walk(struct lua_local *me, const struct coroutine *co,
 {
 	const bool asleep = level == LUA_WALK_ASLEEP;
 	/* On whose stack there may be no room to look for names. */
-	const bool bare = asleep || (WEFT_LUA_ABI == 51 &&
-				     level == LUA_WALK_NO_EVENT);
+	const bool bare = asleep ||
+			  (WEFT_LUA_ABI == 51 && level == LUA_WALK_NO_EVENT) ||
+			  (IS_JIT && level == LUA_WALK_TICK);
 	uint32_t count = 0;
 	uint64_t id;
 

@@ -626,6 +626,8 @@ const struct lua_abi lua_abi = {
 	.hook = (weft_lua_function)hook_event,
 	.shared_hook = (weft_lua_function)hook_shared,
 	.asking_hook = (weft_lua_function)hook_asking,
+	.sampled_hook = (weft_lua_function)sample_hook,
+	.watch_end = sample_watch_end,
 	.family = frames_family,
 	.main_of = frames_main_of,
 	.lives = frames_lives,
@@ -636,6 +638,7 @@ const struct lua_abi lua_abi = {
 	.is_jit = IS_JIT,
 #if WEFT_LUA_ABI == 21
 	.wrap = luajit_wrap,
+	.profiled = (weft_lua_function)sample_profiled,
 	.goes_on = luajit_goes_on,
 #endif
 };

@@ -198,7 +198,8 @@ struct pool *mapped_open(const char *text, bool attached)
 		.small_count = p->small_buffers,
 		.big_count = p->big_buffers,
 		.recording = p->recording,
-		.lua = p->lua != 0,
+		.lua = p->lua != POOL_LUA_OFF,
+		.lua_sampled = p->lua == POOL_LUA_SAMPLED,
 		.native = p->native != 0,
 		.waits = p->waits != 0,
 	};

@@ -120,6 +120,8 @@ void thread_end(_Atomic uint64_t *count)
 	missed = count;
 	ended = true;
 	barrier();
+	if (thread_upcalls.lua_ends)
+		thread_upcalls.lua_ends();
 	if (s->range != mapped_range) {
 		give_back_all(s, false);
 		return;

@@ -350,6 +350,8 @@ struct thread_upcalls {
 	 * over calls of Lua ends. */
 	void (*lua_jumped)(struct thread_state *s, uint64_t target,
 			   uint64_t now);
+	/* This thread ends, and is not busy. */
+	void (*lua_ends)(void);
 	/* Recording went on: attaches the fiber that runs, if it is another
 	 * than the state knows. */
 	void (*fiber_settle)(struct thread_state *s);

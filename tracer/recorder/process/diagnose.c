@@ -248,6 +248,12 @@ void diagnose_partial(const char *path, const struct diagnose_facts *facts)
 				"was recorded until then");
 	if (facts->trouble & TROUBLE_LUA_UNKNOWN)
 		message("a Lua library of an unknown kind was not recorded");
+	if (facts->trouble & TROUBLE_LUA_UNNOTED)
+		message_trouble("a Lua state was not sampled: its calls by the "
+				"program are not seen, or it is one of several "
+				"LuaJITs, or of one without a profiler, or the "
+				"program uses SIGPROF or seccomp, or uses or "
+				"blocks SIGURG; --lua exact records it");
 	if (facts->trouble & TROUBLE_LUA_PASSED)
 		message("a library uses the Lua that is linked into the "
 			"program, and not all of it is seen: open the library "

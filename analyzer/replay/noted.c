@@ -1,0 +1,43 @@
+/* noted.c - which Lua functions a sampled VM was in: nodes below the call that
+ * was open then. Their time is still that call's; correct/noted.c gives it to
+ * them when all is known. SPDX-License-Identifier: MIT */
+#include "analyzer/replay/replay_private.h"
+
+/* What the innermost frame had caused, if its time is not its own. */
+static func_id cause(struct replay *r, enum noted state)
+{
+	return state == NOTED_COLLECTOR ?
+	       func_special(r->session->funcs, "[garbage collector]") :
+	       state == NOTED_COMPILER ?
+	       func_special(r->session->funcs, "[JIT compiler]") : 0;
+}
+
+void replay_noted(struct replay *r, struct stream *st, const uint64_t *record)
+{
+	const uint64_t ns = rec_value(record[1]);
+	const size_t n = (size_t)rec_value(record[4]);
+	const func_id why = cause(r, (enum noted)rec_func(record[0]));
+	struct thread *const thread = &r->session->threads[st->thread];
+	node_id node = st->frame[st->depth - 1].node;
+	uint32_t flags = CCT_NOTED;
+
+	thread->unnoted += rec_value(record[2]);
+	if (n == 0 || r->want.only_events) {
+		thread->unnoted += n == 0 ? ns : 0;
+		return;
+	}
+	thread->noted += ns;
+	if (st->segments > 1 && st->depth == segment_first(replay_top(st)))
+		flags |= replay_time_body(r, st);
+	for (size_t i = 0; i < n; i++, flags = CCT_NOTED) {
+		const uint64_t word = record[5 + i];
+
+		if (rec_func(word) == REC_FUNC_OMITTED)
+			continue;
+		node = cct_child(st->tree, node, r->func[rec_func(word)],
+				 flags);
+	}
+	if (why)
+		node = cct_child(st->tree, node, why, CCT_NOTED);
+	cct_note(st->tree, node, 1, ns);
+}

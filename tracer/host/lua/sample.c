@@ -1,0 +1,575 @@
+/* sample.c - see the header. SPDX-License-Identifier: MIT */
+#include "tracer/host/base/kernel.h"
+#include "tracer/host/link/stand_in.h"
+#include "tracer/host/lua/sample.h"
+#include "tracer/host/pool/process.h"
+#include "tracer/host/thread/thread.h"
+
+#include <errno.h>
+#include <sys/single_threaded.h>
+#include <ucontext.h>
+
+/* As often as the kernel's clock ticks, mostly: a timer of CPU time cannot come
+ * more often. A tick that comes later than TICK_MOST stands for that; what ran
+ * before is not known. */
+#define TICK_NS UINT64_C(1000000)
+#define TICK_MOST UINT64_C(50000000)
+
+THREAD_LOCAL struct lua_running lua_running;
+
+/* Of a thread. Its signal handler changes all but held; others do so only while
+ * that is set. */
+static THREAD_LOCAL struct ticks {
+	uint32_t process;    /* serial of the one whose timer it is, 0: none */
+	int timer;           /* negative: there is none for this process */
+	bool held;
+	lua_State *asked;    /* which is to note its stack; NULL: none */
+	uint64_t cpu;        /* ns at the last tick */
+	uint64_t due;        /* ns, to be noted by it */
+	uint64_t missed;     /* that Lua may have run, and could not note */
+} ticks;
+
+static void hold(bool holds)
+{
+	barrier();
+	ticks.held = holds;
+	barrier();
+}
+
+/* It did not come to it. */
+static void drop_asked(void)
+{
+	ticks.asked = NULL;
+	ticks.missed += ticks.due;
+	ticks.due = 0;
+}
+
+/* Once: what is written at each tick would be another thread's cost. */
+static void tell_unnoted(void)
+{
+	if (!(atomic_load(&process_slot->dropped) & TROUBLE_LUA_UNNOTED))
+		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_UNNOTED);
+}
+
+/* A VM whose calls by the program are not seen, but whose end is, and that this
+ * thread has; NULL: there is none. */
+static THREAD_LOCAL struct lua_vm *home;
+
+/* Have ticks come to their end? As a hook that nothing would put back stays
+ * while recording is off, they go on for a VM whose calls are not seen. */
+static bool is_over(void)
+{
+	return !lua_is_sampled() || !mapped_pool || mapped_recorder_is_dead() ||
+	       (!lua_vm_on() && !home);
+}
+
+/* ---------------------------------------------------------------- PUC Lua */
+
+typedef void sethook_fn(lua_State *, weft_lua_function, int, int);
+typedef weft_lua_function gethook_fn(lua_State *);
+typedef int number_fn(lua_State *);
+/* Whoever sets a hook for these begins to count anew, or may make 5.2 and 5.3
+ * tell of a line twice: ours then stands in for the program's for good, and
+ * passes its events on. */
+enum { MASK_LINE = 4, MASK_COUNT = 8, MASK_STAYS = MASK_LINE | MASK_COUNT };
+
+static void set_hook(const struct coroutine *co, weft_lua_function hook,
+		     int mask, int count)
+{
+	((sethook_fn *)co->vm->lib->api.lua_sethook)(co->L, hook, mask, count);
+}
+
+/* Is our hook in place? If not, what is there is the program's. */
+static bool look_at_hook(struct coroutine *co)
+{
+	const struct weft_lua_api *const api = &co->vm->lib->api;
+	const weft_lua_function hook = ((gethook_fn *)api->lua_gethook)(co->L);
+
+	if (hook == co->vm->lib->abi->sampled_hook)
+		return true;
+	co->app_hook = hook;
+	co->app_mask = !hook ? 0 :
+		       ((number_fn *)api->lua_gethookmask)(co->L);
+	co->app_count = !hook ? 0 :
+			((number_fn *)api->lua_gethookcount)(co->L);
+	return false;
+}
+
+void lua_sample_look(struct coroutine *co)
+{
+	hold(true);
+	if (!co->vm->lib->abi->is_jit)
+		look_at_hook(co);
+	hold(false);
+}
+
+void lua_sample_set_hook(struct coroutine *co)
+{
+	hold(true);
+	if (ticks.asked == co->L)
+		drop_asked();
+	set_hook(co, (co->app_mask & MASK_STAYS) != 0 &&
+		 !co->vm->lib->abi->is_jit ? co->vm->lib->abi->sampled_hook :
+		 co->app_hook, co->app_mask, co->app_count);
+	hold(false);
+}
+
+void lua_sample_hook_back(struct coroutine *co)
+{
+	if ((co->app_mask & MASK_STAYS) == 0 || is_over())
+		set_hook(co, co->app_hook, co->app_mask, co->app_count);
+}
+
+/* In the handler. false: the program has set a hook, unseen, that stays. */
+static bool ask_by_hook(struct coroutine *co)
+{
+	const bool is_ours = look_at_hook(co);
+
+	if ((co->app_mask & MASK_STAYS) != 0) {
+		if (!is_ours)
+			tell_unnoted();
+		return is_ours;
+	}
+	set_hook(co, co->vm->lib->abi->sampled_hook,
+		 co->app_mask | MASK_COUNT, 1);
+	return true;
+}
+
+/* ------------------------------------------------------------------ LuaJIT
+ * Its profiler has one VM at a time and a timer of the whole process, whose
+ * signal may come to any thread. That timer is stopped, and its handler called
+ * at ticks of the thread that runs the VM. */
+
+typedef void start_fn(lua_State *, const char *, weft_lua_function, void *);
+typedef void stop_fn(lua_State *);
+typedef void prof_fn(int);
+
+static struct lua_vm *_Atomic profiled;
+static struct ticks *_Atomic profiled_on; /* of the thread that ran it last */
+static prof_fn *_Atomic profiler; /* LuaJIT's handler */
+
+static void start_profiler(struct lua_vm *vm)
+{
+	start_fn *const start = (start_fn *)vm->lib->profile_start;
+	const struct kernel_prof before = kernel_prof();
+	struct lua_vm *none = NULL;
+	struct kernel_prof its;
+
+	if (!start || !vm->lib->profile_stop || !before.is_known ||
+	    before.action.sa_handler != SIG_DFL ||
+	    !atomic_compare_exchange_strong(&profiled, &none, vm)) {
+		tell_unnoted();
+		return;
+	}
+	/* By lines: compiled code looks at each whether it is to be noted. */
+	start(vm->main, "li1000000", vm->lib->abi->profiled, vm);
+	its = kernel_prof();
+	atomic_store(&profiler, its.is_known ? its.action.sa_handler : NULL);
+	its.timer = before.timer;
+	kernel_prof_restore(&its);
+	atomic_store(&profiled_on, &ticks);
+}
+
+/* On its thread, where L may flush compiled code. LuaJIT puts back what was
+ * done at SIGPROF before it; if the program does something else by now, that
+ * stays. */
+static void stop_profiler(struct lua_vm *vm, lua_State *L)
+{
+	struct kernel_prof now;
+
+	if (atomic_load(&profiled) != vm)
+		return;
+	now = kernel_prof();
+	((stop_fn *)vm->lib->profile_stop)(L);
+	if (now.is_known && now.action.sa_handler != atomic_load(&profiler))
+		kernel_prof_restore(&now);
+	atomic_store(&profiled, NULL);
+}
+
+/* Does the profiler serve us still? The program may have put another handler
+ * there, or use the profiler itself: then its timer runs. */
+static bool profiler_is_ours(const struct lua_vm *vm)
+{
+	const struct kernel_prof now = kernel_prof();
+	prof_fn *const its = atomic_load(&profiler);
+
+	return vm && atomic_load(&profiled) == vm && its && now.is_known &&
+	       now.action.sa_handler == its &&
+	       now.timer.it_value.tv_sec == 0 &&
+	       now.timer.it_value.tv_usec == 0;
+}
+
+/* In the handler. */
+static bool ask_profiler(const struct lua_vm *vm)
+{
+	if (!profiler_is_ours(vm))
+		return false;
+	atomic_load(&profiler)(SIGPROF);
+	return true;
+}
+
+/* ------------------------------------------------------------------- ticks */
+
+enum answer { NOT_LUA, ASKED, MISSED };
+
+/* Does the code at this stack pointer run in the call that lua_running is, and
+ * not in a native function that is recorded as that? */
+static bool is_innermost(const struct lua_running *r, uint64_t sp)
+{
+	const struct thread_state *const s = thread_self;
+
+	return s && s->generation != 0 && sp < r->sp &&
+	       r->stack == lua_vm_stack(s) &&
+	       r->segments == s->segments - s->fiber &&
+	       r->depth == shadow_depth(s);
+}
+
+/* The object of L, if that is known to run here and to be sampled. */
+static struct coroutine *find_sampled(lua_State *L)
+{
+	struct coroutine *const co = lua_co_served(L);
+
+	return co && co->vm->sampled && !co->vm->closing ? co : NULL;
+}
+
+/* Does co run, or has it resumed what does? In LuaJIT frames cannot be looked
+ * at now. */
+static bool is_active(const struct coroutine *co)
+{
+	const struct lua_abi *const abi = co->vm->lib->abi;
+
+	return abi->is_jit ? !co->vm->by_layout || abi->goes_on(co) :
+	       abi->innermost(&co->vm->lib->api, co->L, false).id != 0;
+}
+
+/* Its main state, if that is active. With another thread there, that could be
+ * the one that runs it. */
+static struct coroutine *find_home(void)
+{
+	struct coroutine *const co = !home || !__libc_single_threaded ? NULL :
+				     find_sampled(home->main);
+
+	return co && co->vm == home && is_active(co) ? co : NULL;
+}
+
+static enum answer ask(uint64_t sp)
+{
+	const struct lua_running *const r = &lua_running;
+	struct coroutine *co;
+	bool asked;
+
+	if (r->L == 0 ? !home : !is_innermost(r, sp))
+		return NOT_LUA;
+	co = r->L == 0 ? find_home() : find_sampled((lua_State *)r->L);
+	if (!co)
+		return r->L == 0 && __libc_single_threaded ? NOT_LUA : MISSED;
+	if (ticks.asked && ticks.asked != co->L)
+		drop_asked();
+	asked = co->vm->lib->abi->is_jit ? ask_profiler(co->vm) :
+		ask_by_hook(co);
+	if (!asked)
+		return MISSED;
+	ticks.asked = co->L;
+	return ASKED;
+}
+
+static void tick(uint64_t sp)
+{
+	struct ticks *const t = &ticks;
+	const uint64_t now = kernel_cpu();
+	uint64_t took = now - t->cpu;
+	enum answer answer;
+
+	t->cpu = now;
+	if (is_over()) {
+		/* LuaJIT calls us once more then, and is stopped. */
+		if (atomic_load(&profiled_on) == t &&
+		    ask_profiler(atomic_load(&profiled)))
+			return;
+		kernel_tick_end(t->timer);
+		t->process = 0;
+		return;
+	}
+	answer = !lua_vm_on() ? NOT_LUA : t->held ? MISSED : ask(sp);
+	if (answer == NOT_LUA)
+		return;
+	if (answer == ASKED) {
+		t->due += took < TICK_MOST ? took : TICK_MOST;
+		took -= took < TICK_MOST ? took : TICK_MOST;
+	}
+	t->missed += took;
+}
+
+static const char cookie;
+static _Atomic bool has_ticks;
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+	const ucontext_t *const c = context;
+	const int saved = errno;
+
+	(void)signal;
+#if defined(__x86_64__)
+	if (info->si_code == SI_TIMER && info->si_ptr == (void *)&cookie &&
+	    ticks.process == process_serial)
+		tick((uint64_t)c->uc_mcontext.gregs[REG_RSP]);
+#else
+#error "where does this machine keep the stack pointer?"
+#endif
+	errno = saved;
+}
+
+/* This thread has no timer in this process, or recording has ended that. */
+static SLOW void begin_ticks(void)
+{
+	struct ticks *const t = &ticks;
+	static _Atomic uint32_t forgotten;
+	const int saved = errno;
+
+	if (atomic_exchange(&forgotten, process_serial) != process_serial)
+		kernel_ticks_forget();
+	hold(true);
+	t->asked = NULL;
+	t->due = t->missed = 0;
+	t->cpu = kernel_cpu();
+	t->timer = kernel_handle(SIGURG, on_signal) ?
+		   kernel_tick_begin(TICK_NS, &cookie) : -1;
+	t->process = process_serial;
+	atomic_store(&has_ticks, true);
+	hold(false);
+	if (t->timer < 0)
+		tell_unnoted();
+	thread_upcalls.lua_ends = lua_sample_thread_ends;
+	errno = saved;
+}
+
+/* The program uses the signal itself: it is its own. */
+static SLOW void yield_signal(void)
+{
+	const int saved = errno;
+
+	if (atomic_load(&has_ticks)) {
+		tell_unnoted();
+		kernel_ticks_end();
+		kernel_unhandle(SIGURG, on_signal);
+	}
+	errno = saved;
+}
+
+static void *real_sigaction, *real_signal;
+
+static int our_sigaction(int signal, const struct sigaction *new,
+			 struct sigaction *old)
+{
+	typedef int sigaction_fn(int, const struct sigaction *,
+				 struct sigaction *);
+
+	if (signal == SIGURG)
+		yield_signal();
+	return ((sigaction_fn *)real_sigaction)(signal, new, old);
+}
+
+static prof_fn *our_signal(int signal, prof_fn *handler)
+{
+	if (signal == SIGURG)
+		yield_signal();
+	return ((prof_fn *(*)(int, prof_fn *))real_signal)(signal, handler);
+}
+
+__attribute__((constructor(102))) static void begin(void)
+{
+	static const struct stand_in ours[] = {
+		{ "sigaction", (void *)our_sigaction, &real_sigaction },
+		{ "signal", (void *)our_signal, &real_signal },
+	};
+
+	stand_in_add(ours, sizeof(ours) / sizeof(ours[0]));
+}
+
+void lua_sample_thread_ends(void)
+{
+	if (ticks.process == process_serial && ticks.timer >= 0)
+		kernel_tick_end(ticks.timer);
+	ticks.process = 0;
+	lua_running = (struct lua_running){ .L = 0 };
+}
+
+/* --------------------------------------------------------- calls of the VM */
+
+/* Where the running call's frames stand. */
+static bool mark(struct lua_running *r)
+{
+	struct thread_state *const s = thread_acquire(r->sp);
+
+	r->stack = NULL;
+	if (!s)
+		return false;
+	r->stack = lua_vm_stack(s);
+	r->segments = s->segments - s->fiber;
+	r->depth = shadow_depth(s);
+	thread_release(s);
+	return true;
+}
+
+static bool is_same_place(const struct lua_running *a,
+			  const struct lua_running *b)
+{
+	return a->stack == b->stack && a->segments == b->segments &&
+	       a->depth == b->depth;
+}
+
+void lua_sample_enter(struct coroutine *co, const struct lua_running *was,
+		      bool is_resume)
+{
+	struct lua_running *const r = &lua_running;
+
+	r->base = 0;
+	if (!co || !lua_vm_on() || !mark(r))
+		return;
+	if (unlikely(ticks.process != process_serial))
+		begin_ticks();
+	if (unlikely(co->vm->lib->abi->is_jit && co->vm->sampled &&
+		     !atomic_load_explicit(&profiled, memory_order_relaxed)))
+		start_profiler(co->vm);
+	if (is_resume)
+		return;
+	if (was->L == r->L && is_same_place(was, r))
+		r->base = was->base;
+	else if (was->L != 0)
+		r->base = co->vm->lib->abi->innermost(
+			&co->vm->lib->api, co->L, co->vm->by_layout).id;
+}
+
+/* A tick has asked L, which did not come to it. In LuaJIT whoever runs next is
+ * asked with it. */
+static SLOW void leave_asked(const struct lua_running *was)
+{
+	struct coroutine *const co = lua_co_served(ticks.asked);
+	const struct coroutine *const next = find_sampled((lua_State *)was->L);
+
+	hold(true);
+	if (ticks.asked && co && !co->vm->lib->abi->is_jit && look_at_hook(co))
+		lua_sample_hook_back(co);
+	if (ticks.asked && co && next && next->vm == co->vm &&
+	    co->vm->lib->abi->is_jit)
+		ticks.asked = next->L;
+	else
+		drop_asked();
+	hold(false);
+}
+
+void lua_sample_leave(const struct lua_running *was)
+{
+	if (unlikely(ticks.asked) && ticks.asked != (lua_State *)was->L)
+		leave_asked(was);
+}
+
+/* --------------------------------------------------------------------- VMs */
+
+/* Calls by the program are seen, or else it must be told when the VM ends. */
+static void settle(struct lua_vm *vm, lua_State *L)
+{
+	if (vm->lib->map)
+		return;
+	vm->end_watched = vm->end_watched || vm->lib->abi->watch_end(vm, L);
+	if (!vm->end_watched) {
+		tell_unnoted();
+		return;
+	}
+	if (unlikely(ticks.process != process_serial))
+		begin_ticks();
+	home = vm;
+}
+
+void lua_sample_begin(struct coroutine *co)
+{
+	struct lua_vm *const vm = co->vm;
+
+	if (vm->sampled)
+		return;
+	vm->sampled = true;
+	settle(vm, co->L);
+	/* While nobody recorded, the one before was closed. */
+	if (mapped_view.attached && !profiler_is_ours(atomic_load(&profiled)))
+		atomic_store(&profiled, NULL);
+	if (vm->lib->abi->is_jit && !atomic_load(&profiled))
+		start_profiler(vm);
+}
+
+static void forget(const struct lua_vm *vm)
+{
+	const struct coroutine *const co = lua_co_find(ticks.asked);
+
+	hold(true);
+	if (ticks.asked && (!co || co->vm == vm))
+		drop_asked();
+	hold(false);
+}
+
+void lua_sample_end(struct coroutine *co)
+{
+	struct lua_vm *const vm = co->vm;
+
+	hold(true);
+	if (!vm->lib->abi->is_jit && look_at_hook(co))
+		set_hook(co, co->app_hook, co->app_mask, co->app_count);
+	hold(false);
+	if (profiler_is_ours(vm))
+		stop_profiler(vm, co->L);
+	vm->sampled = false;
+	forget(vm);
+}
+
+void lua_sample_closing(struct lua_vm *vm)
+{
+	const struct coroutine *const co = lua_co_find((lua_State *)
+						       lua_running.L);
+
+	vm->closing = true;
+	barrier();
+	forget(vm);
+	stop_profiler(vm, vm->main);
+	if (home == vm)
+		home = NULL;
+	if (co && co->vm == vm)
+		lua_running.L = 0;
+}
+
+bool lua_sample_ends(struct lua_vm *vm, lua_State *L)
+{
+	const bool ends = is_over();
+
+	atomic_store(&profiled_on, &ticks);
+	if (ends)
+		stop_profiler(vm, L);
+	return ends;
+}
+
+/* ------------------------------------------------------------------ noting */
+
+uint64_t lua_sample_take(lua_State *L, bool any)
+{
+	struct ticks *const t = &ticks;
+	uint64_t due;
+
+	hold(true);
+	if (!t->asked || (!any && t->asked != L))
+		return 0;
+	due = lua_vm_on() ? t->due : 0;
+	t->due = 0;
+	t->asked = NULL;
+	return due;
+}
+
+uint64_t lua_sample_take_missed(void)
+{
+	const uint64_t missed = ticks.missed;
+
+	ticks.missed = 0;
+	return missed;
+}
+
+void lua_sample_noted(void)
+{
+	hold(false);
+}

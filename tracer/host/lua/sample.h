@@ -1,0 +1,60 @@
+/* sample.h - Lua without hooks for calls: at ticks of a thread's CPU time, the
+ * VM that runs on it notes its own stack as soon as that is safe. PUC Lua does
+ * so in a hook that a signal handler sets, as lua.c's does for Ctrl-C, LuaJIT
+ * by its profiler. What is not known to run here is left alone.
+ * SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "tracer/host/lua/coroutine.h"
+
+/* Is Lua sampled, instead of each call being recorded? */
+INLINE bool lua_is_sampled(void)
+{
+	return unlikely(mapped_view.lua_sampled);
+}
+
+/* The lua_State that was resumed or called last on this thread and has not come
+ * back, and that call's frame address. Where Lua is sampled also on which stack
+ * it runs, what that held then, and the innermost frame of L that does not
+ * belong above that, 0: all do. */
+struct lua_running {
+	long L;              /* 0: none */
+	uint64_t sp;
+	const void *stack;   /* lua_vm_stack, NULL: not known */
+	uint32_t segments, depth; /* as in struct shadow_mark */
+	uint64_t base;
+};
+extern HIDDEN THREAD_LOCAL struct lua_running lua_running;
+
+/* co's VM is to be sampled from now on, or for now no longer. It has no hook of
+ * ours then. A Lua function could be called on co here. */
+void lua_sample_begin(struct coroutine *co);
+void lua_sample_end(struct coroutine *co);
+/* It is being closed. */
+void lua_sample_closing(struct lua_vm *vm);
+/* In LuaJIT's profiler, which is stopped if the recording has ended: true. */
+bool lua_sample_ends(struct lua_vm *vm, lua_State *L);
+/* This thread ends. */
+void lua_sample_thread_ends(void);
+
+/* A call on L, whose object is co (NULL: not known), begins: fills in the rest
+ * of lua_running; was: before. is_resume: L has no other frames on this
+ * thread. */
+void lua_sample_enter(struct coroutine *co, const struct lua_running *was,
+		      bool is_resume);
+/* It is over; what was running before goes on. */
+void lua_sample_leave(const struct lua_running *was);
+
+/* PUC Lua, whose hooks are the program's but for a moment at each tick: find
+ * out what its hook is; it has set another one; put it back after a tick. */
+void lua_sample_look(struct coroutine *co);
+void lua_sample_set_hook(struct coroutine *co);
+void lua_sample_hook_back(struct coroutine *co);
+
+/* For lua_abi/sample.c: L is at a place where its frames can be looked at.
+ * Returns the ns that are to be noted there, 0: none were asked for. Ticks are
+ * held until lua_sample_noted. */
+uint64_t lua_sample_take(lua_State *L, bool any);
+/* missed: ns that nobody could note; they are told. */
+uint64_t lua_sample_take_missed(void);
+void lua_sample_noted(void);

@@ -1,0 +1,227 @@
+/* sample.c - a VM whose stack a tick asked for notes it: which functions run,
+ * and in which lines. SPDX-License-Identifier: MIT */
+#include "tracer/host/lua/function.h"
+#include "tracer/host/lua/sample.h"
+#include "tracer/host/lua_abi/abi.h"
+#include "tracer/host/thread/chunk_switch.h"
+#include "tracer/host/thread/thread.h"
+
+static uint64_t line_of(const struct weft_lua_api *api, lua_State *L,
+			lua_Debug *d)
+{
+	return function_may_ask(api, L) && API(api, lua_getinfo)(L, "l", d) &&
+	       d->currentline > 0 ? (uint64_t)d->currentline : 0;
+}
+
+/* Does the frame with this id belong to calls that began before the one that
+ * runs, which stand elsewhere? */
+static bool is_below(uint64_t id, uint64_t base)
+{
+	return base != 0 && (IS_JIT || WEFT_LUA_ABI == 51 ? id <= base :
+							    id == base);
+}
+
+/* Of open calls of co, outermost first, the lines that run there, in the place
+ * of their ids. */
+static void find_lines(const struct coroutine *co, struct frame *f,
+		       uint32_t count)
+{
+	const struct weft_lua_api *const api = &co->vm->lib->api;
+	lua_Debug d;
+
+	for (int level = 0; count > 0 &&
+	     API(api, lua_getstack)(co->L, level, &d); level++)
+		if (layout_id(&d) != 0 && layout_id(&d) == f[count - 1].ret)
+			f[--count].ret = line_of(api, co->L, &d);
+	while (count > 0)
+		f[--count].ret = 0;
+}
+
+/* The chunk writes ages: the line is that. */
+static uint64_t *put_frames(struct thread_state *s, struct frame *f,
+			    uint32_t count, uint64_t *to)
+{
+	for (uint32_t i = 0; i < count; i++)
+		f[i].tick = s->last - f[i].ret;
+	return dictionary_put_frames(s, f, count, 0, count, to);
+}
+
+static bool is_whole(const uint64_t *from, const uint64_t *to)
+{
+	while (from < to && rec_func(*from) != REC_FUNC_OMITTED)
+		from++;
+	return from == to;
+}
+
+/* f: outermost first. */
+static void put(struct thread_state *s, struct lua_vm *vm, struct frame *f,
+		uint32_t count, enum noted state, uint64_t ns)
+{
+	enum { HEAD = 5 };
+	uint64_t words[HEAD + NOTED_FRAMES], *end;
+
+	lua_vm_seen(s, vm);
+	lua_vm_name(s, vm);
+	chunk_need(s, HEAD + NOTED_FRAMES + 2);
+	lua_vm_name(s, vm); /* in the chunk that the record goes to */
+	end = put_frames(s, f, count, words + HEAD);
+	if (!is_whole(words + HEAD, end) && !chunk_is_scrap(s)) {
+		chunk_switch(s, 0);
+		lua_vm_name(s, vm);
+		end = put_frames(s, f, count, words + HEAD);
+	}
+	words[0] = rec_put(REC_NOTED, state, chunk_gap(s, chunk_clock(s)));
+	words[1] = rec_put_value(REC_OPERAND, ns);
+	words[2] = rec_put_value(REC_OPERAND, lua_sample_take_missed());
+	words[3] = rec_put_value(REC_OPERAND, vm->serial);
+	words[4] = rec_put_value(REC_OPERAND, (uint64_t)(end - words - HEAD));
+	for (const uint64_t *w = words; w < end; w++)
+		s->at[w - words] = *w;
+	chunk_publish(s, (uint32_t)(end - words));
+}
+
+/* L is co's, or another of its VM's. */
+static void note(struct coroutine *co, uint64_t base, enum noted state,
+		 uint64_t ns, uint64_t sp)
+{
+	struct thread_state *s = thread_acquire(sp);
+	struct lua_local *const me = !s ? NULL : lua_vm_local(s);
+	struct frame *const f = !me ? NULL : lua_vm_walk_room(me);
+	uint32_t count, from;
+
+	if (!s)
+		return;
+	if (f && me->window != s->window) {
+		me->window = s->window;
+		lua_func_unseen();
+	}
+	thread_release(s);
+	if (!f)
+		return;
+	count = frames_walk(me, co, LUA_WALK_TICK, f, NOTED_FRAMES);
+	for (from = count; from > 0 && !is_below(f[from - 1].ret, base);)
+		from--;
+	find_lines(co, f + from, count - from);
+	s = thread_acquire(sp);
+	if (!s)
+		return;
+	put(s, co->vm, f + from, count - from, state, ns);
+	thread_release(s);
+}
+
+void sample_hook(lua_State *L, lua_Debug *ar)
+{
+	struct coroutine *const co = lua_co_find(L);
+	const uint64_t due = lua_sample_take(L, false);
+
+	if (co)
+		lua_sample_hook_back(co);
+	if (co && due > 0)
+		note(co, lua_running.L == (long)L ? lua_running.base : 0,
+		     NOTED_UNKNOWN, due, HERE);
+	lua_sample_noted();
+	uncommon_pass_on(co, L, ar);
+}
+
+/* ------------------------------------------------------------ a VM's end
+ * Where lua_close is not seen: what the registry keeps has a finalizer. */
+
+static THREAD_LOCAL const struct lua_vm *planting;
+
+static int ended(lua_State *L)
+{
+	const struct coroutine *const co = lua_co_find(L);
+
+	if (co)
+		lua_sample_closing(co->vm);
+	return 0;
+}
+
+/* Runs protected: its allocations may fail. */
+static int plant(lua_State *L)
+{
+	const struct weft_lua_api *const api = &planting->lib->api;
+
+	API(api, lua_pushstring)(L, "weft: end");
+#if LUA_VERSION_NUM >= 502
+	API(api, lua_createtable)(L, 0, 0);
+#else
+	API(api, lua_newuserdata)(L, 1);
+#endif
+	API(api, lua_createtable)(L, 0, 1);
+	API(api, lua_pushstring)(L, "__gc");
+	API(api, lua_pushcclosure)(L, ended, 0);
+	API(api, lua_rawset)(L, -3);
+	API(api, lua_setmetatable)(L, -2);
+	API(api, lua_rawset)(L, compat_registry(api, L));
+	return 0;
+}
+
+/* A program's table of an earlier weft ends before these functions. */
+bool sample_watch_end(struct lua_vm *vm, lua_State *L)
+{
+	const struct weft_lua_api *const api = &vm->lib->api;
+	int failed;
+
+	if (!api->lua_createtable || !api->lua_setmetatable ||
+	    !api->lua_pushstring || !api->lua_rawset ||
+	    (LUA_VERSION_NUM < 502 && (!api->lua_newuserdata ||
+				       !api->lua_cpcall)))
+		return false;
+	planting = vm;
+	failed = compat_protected(api, L, plant);
+	planting = NULL;
+	if (failed)
+		API(api, lua_settop)(L, -2);
+	return failed == 0;
+}
+
+/* ---------------------------------------------------------------- LuaJIT */
+
+#if WEFT_LUA_ABI == 21
+/* Its letters for what it did at the tick. */
+static enum noted state_of(int letter)
+{
+	switch (letter) {
+	case 'N':
+		return NOTED_COMPILED;
+	case 'I':
+		return NOTED_INTERPRETED;
+	case 'C':
+		return NOTED_C;
+	case 'G':
+		return NOTED_COLLECTOR;
+	case 'J':
+		return NOTED_COMPILER;
+	default:
+		return NOTED_UNKNOWN;
+	}
+}
+
+/* A coroutine whose making was not seen; NULL: there is no room for it. */
+static struct coroutine *meet(const struct lua_vm *vm, lua_State *L)
+{
+	struct coroutine *const co = lua_co_find(L), *main;
+
+	if (co)
+		return co;
+	main = lua_co_find(vm->main);
+	return !main ? NULL : lua_co_met(L, main);
+}
+
+void sample_profiled(void *vm, lua_State *L, int samples, int letter)
+{
+	struct coroutine *co;
+	uint64_t due;
+
+	(void)samples;
+	if (lua_sample_ends(vm, L))
+		return;
+	due = lua_sample_take(L, true);
+	co = due > 0 ? meet(vm, L) : NULL;
+	if (co && co->vm->sampled)
+		note(co, lua_running.L == (long)L ? lua_running.base : 0,
+		     state_of(letter), due, HERE);
+	lua_sample_noted();
+}
+#endif
