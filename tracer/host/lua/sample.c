@@ -1,5 +1,6 @@
 /* sample.c - see the header. SPDX-License-Identifier: MIT */
 #include "tracer/host/base/kernel.h"
+#include "tracer/host/link/link.h"
 #include "tracer/host/link/stand_in.h"
 #include "tracer/host/lua/sample.h"
 #include "tracer/host/pool/process.h"
@@ -376,14 +377,20 @@ static prof_fn *our_signal(int signal, prof_fn *handler)
 	return ((prof_fn *(*)(int, prof_fn *))real_signal)(signal, handler);
 }
 
-__attribute__((constructor(102))) static void begin(void)
+/* What nobody wants is not led. A recorder that comes late says what it wants
+ * after this. */
+__attribute__((constructor(102))) static void begin(int argc, char **argv,
+						    char **envp)
 {
 	static const struct stand_in ours[] = {
 		{ "sigaction", (void *)our_sigaction, &real_sigaction },
 		{ "signal", (void *)our_signal, &real_signal },
 	};
 
-	stand_in_add(ours, sizeof(ours) / sizeof(ours[0]));
+	(void)argc;
+	(void)argv;
+	if (link_is_late() || (process_ready_early(envp) && lua_is_sampled()))
+		stand_in_add(ours, sizeof(ours) / sizeof(ours[0]));
 }
 
 void lua_sample_thread_ends(void)

@@ -11,11 +11,9 @@
 #include "tracer/host/pool/process.h"
 #include "tracer/host/thread/thread.h"
 
-#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Of hook.c. */
 HIDDEN void hook_enter(void *fn, void *site);
@@ -297,13 +295,9 @@ __attribute__((constructor(102))) static void begin(int argc, char **argv,
 		WAITS_LIST(X)
 #undef X
 	};
-	const int saved = errno;
 
 	(void)argc;
 	(void)argv;
-	if (!environ)
-		environ = envp;
-	if (!link_is_late() && process_ready() && mapped_view.waits)
+	if (!link_is_late() && process_ready_early(envp) && mapped_view.waits)
 		stand_in_add_names(names, WAITS, choose);
-	errno = saved;
 }

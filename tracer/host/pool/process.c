@@ -324,8 +324,18 @@ static void choose_break(void)
 }
 #endif
 
-/* libc passes a constructor what it passes main. It has not set environ yet if
- * ours is the first constructor of all. */
+bool process_ready_early(char **envp)
+{
+	const int saved = errno;
+	bool ready;
+
+	if (!environ)
+		environ = envp;
+	ready = process_ready();
+	errno = saved;
+	return ready;
+}
+
 __attribute__((constructor)) static void begin(int argc, char **argv,
 					       char **envp)
 {
@@ -333,14 +343,12 @@ __attribute__((constructor)) static void begin(int argc, char **argv,
 
 	(void)argc;
 	(void)argv;
-	if (!environ)
-		environ = envp;
 	mailbox.is_late = link_is_late();
 
 #ifdef WEFT_TEST_BREAKS
 	choose_break();
 #endif
-	process_ready();
+	process_ready_early(envp);
 	pthread_atfork(NULL, NULL, in_child);
 	errno = saved;
 }

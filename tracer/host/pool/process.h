@@ -34,6 +34,10 @@ extern HIDDEN struct attach_mailbox process_mailbox;
  * recorded. Hook-safe. */
 bool process_ready(void);
 
+/* The same in a constructor, to which libc passes what it passes main: environ
+ * may not be set yet. */
+bool process_ready_early(char **envp);
+
 /* Has a recorder asked for something that nobody has looked at? Hook-safe. */
 INLINE bool process_is_asked(void)
 {
