@@ -7,7 +7,7 @@
 
 #define SEEN __attribute__((noinline))
 
-enum { WORKERS = 4, REQUESTS = 200, FLUSHES = 15 };
+enum { WORKERS = 4, REQUESTS = 200, FLUSHES = 30 };
 
 static pthread_mutex_t shared_log = PTHREAD_MUTEX_INITIALIZER;
 static volatile unsigned long sink;
