@@ -64,9 +64,9 @@ static METRIC_GETTER(get_symbol)
 
 static const struct metric lock_metrics[] = {
 	{ "waiting", METRIC_TIME, METRIC_SORTS, AT(o.waiting),
-	  .help = "of all that waited, together" },
+	  .help = "of all calls that waited, together" },
 	{ "held", METRIC_TIME, METRIC_SORTS, AT(o.held), .drop = 1,
-	  .help = "in which any waited for a holder" },
+	  .help = "in which at least one waited for a holder" },
 	{ "waits", METRIC_COUNT, METRIC_SORTS, AT(o.waits),
 	  .help = "calls that waited" },
 	{ "longest", METRIC_TIME, METRIC_SORTS, AT(o.longest),
@@ -74,9 +74,9 @@ static const struct metric lock_metrics[] = {
 	{ "most", METRIC_COUNT, METRIC_SORTS, AT(o.most), .drop = 2,
 	  .help = "how many waited at a time" },
 	{ "open", METRIC_COUNT, METRIC_SORTS | METRIC_DASH | METRIC_DROP_EMPTY,
-	  AT(o.open), .help = "waits that had not ended at the end" },
+	  AT(o.open), .help = "waits that had not ended with the recording" },
 	{ "kind", METRIC_TEXT, .get = get_kind,
-	  .help = "mutex/rwlock/semaphore/condition/barrier/join" },
+	  .help = "mutex, rwlock, semaphore, condition, barrier, join" },
 	{ "object", METRIC_TEXT, .get = get_object,
 	  .help = "its address, for --object" },
 	{ "symbol", METRIC_TEXT, METRIC_DROP_EMPTY, .get = get_symbol,
@@ -290,16 +290,17 @@ const struct cmd cmd_locks = {
 	"--waits. Shows a row for each object that calls waited for: a lock,\n"
 	"semaphore, condition variable or barrier, or the end of a thread.\n"
 	"\n"
-	"waiting is the time of all that waited, together; held is the time\n"
-	"in which any of them waited. If 100 threads wait for a lock that is\n"
-	"held for 10 ms, waiting is 1 s and held 10 ms.\n"
+	"waiting is the time that all calls waited, together; held is the\n"
+	"time in which at least one call waited for another one that then\n"
+	"let it go on. A lock that is held while nobody waits does not count.\n"
+	"If 100 threads wait 10 ms for a lock, waiting is 1 s and held 10 ms.\n"
 	"\n"
 	"--object shows the stacks that waited, and those of the calls that\n"
-	"let others go on, with the waiting that they caused: the time of\n"
-	"each waiter goes to those that held the object meanwhile, in turn.\n"
-	"What no recorded call ended goes to the thread that held the object\n"
-	"when the wait began. The time from the last of these calls until\n"
-	"the waiter had the object is nobody's.",
+	"let others go on (holders), with the waiting that they caused. The\n"
+	"time of each waiter is divided among the holders in turn. If no such\n"
+	"call was recorded, it goes to the thread that held the object when\n"
+	"the wait began. The time from the last of these calls until the\n"
+	"waiter had the object is nobody's.",
 	.opts = opts,
 	.refused = refused,
 	.prepare = locks_prepare,

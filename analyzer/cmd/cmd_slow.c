@@ -588,10 +588,10 @@ const struct cmd cmd_slow = {
 	"unwound, died with its coroutine, cut where records are missing,\n"
 	"open at the end. is_partial is 1 if a part of it was not recorded:\n"
 	"its self and suspended times are then lower bounds. stack lists the\n"
-	"function names, outermost first, separated by ;, of a stack of more\n"
-	"than 256 frames the innermost. --callees adds the\n"
-	"path of the most expensive callees in the same form: callees (names)\n"
-	"and callees_ns (their totals, or the times that --sort names).",
+	"function names, outermost first, separated by ;. Of a stack of more\n"
+	"than 256 frames, it has only the innermost. --callees adds the path\n"
+	"of the most expensive callees in the same form: callees (names) and\n"
+	"callees_ns (their totals, or the times that --sort names).",
 	.opts = opts,
 	.refused = refused,
 	.prepare = slow_prepare,

@@ -378,9 +378,9 @@ static struct poptOption rows[] = {
 	  "it is, for weft report --reference", NULL },
 	{ "lua", 0, READ(read_lua, "it is none of exact, sampled and off"),
 	  "exact (default): record each call of Lua, with LuaJIT's compiler "
-	  "off; sampled: note some hundred times a second of CPU time which "
-	  "Lua functions run, without hooks for calls, LuaJIT's compiler on; "
-	  "off: do not record Lua", "exact|sampled|off" },
+	  "off; sampled: note a few hundred times in each second of CPU time "
+	  "which Lua functions run, without hooks for calls, with LuaJIT's "
+	  "compiler on; off: do not record Lua", "exact|sampled|off" },
 	{ "no-lua", 0, POPT_ARG_VAL, &opt.lua, POOL_LUA_OFF,
 	  "the same as --lua off", NULL },
 	{ "lua-init", 0, POPT_ARG_NONE, &opt.lua_init, 0,
@@ -392,8 +392,9 @@ static struct poptOption rows[] = {
 	  "do not record native calls", NULL },
 	{ "waits", 0, POPT_ARG_NONE, &opt.waits, 0,
 	  "also record calls of libc's functions that wait, as native calls "
-	  "of whoever makes them: locks where they are taken, poll, read, "
-	  "write, sleep and the like; weft locks shows who waited for whom",
+	  "of their callers: poll, read, write, sleep and the like, and "
+	  "locks that are taken already; weft locks shows who waited for "
+	  "whom",
 	  NULL },
 	{ "count-only", 0, POPT_ARG_NONE, &opt.count_only, 0,
 	  "count the calls of each stack, with times by samples alone: the "

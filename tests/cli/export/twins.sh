@@ -65,7 +65,7 @@ local function skip(kind)
 	at = at + n
 end
 -- Of the first three tables, which values of a row are texts.
-local layout = { ("n"):rep(21), "tnnnnn", "nnntnnnntttnnnn" }
+local layout = { ("n"):rep(21), "tnnnnn", "nnntnnnntttnnnnn" }
 local value, found, out = tonumber(arg[2]), 0, {}
 assert(varint() == 1004 << 3 | 2)
 local size = varint()
