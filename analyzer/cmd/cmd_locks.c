@@ -300,7 +300,7 @@ const struct cmd cmd_locks = {
 	"time of each waiter is divided among the holders in turn. If no such\n"
 	"call was recorded, it goes to the thread that held the object when\n"
 	"the wait began. The time from the last of these calls until the\n"
-	"waiter had the object is nobody's.",
+	"waiter had the object is shown as that of nobody.",
 	.opts = opts,
 	.refused = refused,
 	.prepare = locks_prepare,

@@ -4,7 +4,7 @@
  * While others wait for an object, it is whose call ends the next wait: the
  * time until then is given to that call. So the time of each waiter goes to the
  * holders in turn. What follows the last of these ends, while the waiter gets
- * the object and a core, is nobody's.
+ * the object and a core, is given to nobody.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

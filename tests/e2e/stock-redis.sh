@@ -3,13 +3,8 @@
 # scripts run as ever under weft record, which says so, and which ways there are
 # to see them.
 # SPDX-License-Identifier: MIT
-. tests/e2e/stock.inc
-has redis-cli redis-tools
-# The server is in redis-tools; redis-server adds its name, and a service.
-program=$(command -v redis-check-rdb) || fail "no redis-check-rdb"
-ln -s "$program" "$T/redis-server"
+. tests/e2e/redis.inc
 
-cli() { redis-cli -s "$T/sock" "$@" 2>&1; }
 ask() {
 	cli SET key 41
 	cli EVAL 'return redis.call("GET", KEYS[1]) + ARGV[1]' 1 key 1
@@ -22,20 +17,6 @@ ask() {
 	cli EVAL 'return redis.pcall("NO")' 0
 	cli EVALSHA "$(cli SCRIPT LOAD 'return #ARGV')" 0 1 2 3
 }
-# serve COMMAND...: asks it, into $T/answers; its status.
-serve() {
-	local i
-	"$@" >"$T/out" 2>"$T/err" &
-	local server=$!
-	for ((i = 0; i < 2000; i++)); do
-		[ "$(cli PING)" != PONG ] || break
-		sleep 0.02
-	done
-	ask >"$T/answers"
-	cli SHUTDOWN NOSAVE
-	wait $server
-}
-run=("$T/redis-server" --port 0 --unixsocket "$T/sock" --save "" --dir "$T")
 serve "${run[@]}" || fail "redis-server does not serve by itself"
 grep -q '^(integer) 6765$\|^6765$' "$T/answers" ||
 	fail "no answers: $(cat "$T/answers")"

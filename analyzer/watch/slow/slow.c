@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow/slow.h"
 #include "analyzer/watch/slow/slow_pieces.h"
+#include "analyzer/watch/slow/slow_waits.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
@@ -25,12 +26,8 @@ struct lane {
 	size_t room;
 	stack_id *stack;
 	size_t known, stack_room; /* stack[0] to stack[known] are right */
-	struct wait_at *waits; size_t waits_count, waits_room;
+	struct slow_waits waits;
 };
-
-/* By depth, as it was when the thread last was off the CPU: how long it was so
- * while that call was the innermost, or one that it made and that has ended. */
-struct wait_at { ticks entry, off, ready; };
 
 /* A suspend that waits for its resume, or the other way round. */
 struct wait {
@@ -77,7 +74,7 @@ void slow_free(struct slow *s)
 	for (size_t i = 0; i < s->lane_room; i++) {
 		if (s->lanes[i])
 			mem_free_all(s->lanes[i]->slots, s->lanes[i]->stack,
-				     s->lanes[i]->waits);
+				     s->lanes[i]->waits.at);
 		mem_free(s->lanes[i]);
 	}
 	for (size_t i = 0; i < s->wait_room; i++)
@@ -117,60 +114,6 @@ static struct slot *slots(struct lane *l, size_t count)
 	return l->slots;
 }
 
-/* ---- time off the CPU ---- */
-
-/* Calls that are not on the stack any more have ended, or are suspended: their
- * waits are those of the call below. */
-static void fold_waits(struct lane *l, const struct stream *st)
-{
-	const size_t depth = stream_depth(st);
-
-	while (l->waits_count > 0) {
-		const struct wait_at *const top =
-			&l->waits[l->waits_count - 1];
-
-		if (l->waits_count <= depth && top->entry ==
-		    stream_frame(st, l->waits_count - 1).entry)
-			return;
-		if (--l->waits_count == 0)
-			return;
-		l->waits[l->waits_count - 1].off += top->off;
-		l->waits[l->waits_count - 1].ready += top->ready;
-	}
-}
-
-static void slow_off(void *ctx, const struct stream *st, ticks from, ticks to,
-		     bool ready)
-{
-	struct lane *const l = lane(ctx, st);
-	const size_t depth = stream_depth(st);
-
-	fold_waits(l, st);
-	while (l->waits_count < depth) {
-		const ticks entry = stream_frame(st, l->waits_count).entry;
-
-		*vec_add(&l->waits, &l->waits_room, &l->waits_count) =
-			(struct wait_at){ .entry = entry };
-	}
-	if (depth == 0)
-		return;
-	l->waits[depth - 1].off += to - from;
-	l->waits[depth - 1].ready += ready ? to - from : 0;
-}
-
-/* What a call, which is on this stack or was until now, has waited since it
- * came there. */
-static void add_waits(const struct lane *l, size_t depth, ticks entry,
-		      struct slot *slot)
-{
-	if (depth >= l->waits_count || l->waits[depth].entry != entry)
-		return;
-	for (size_t i = depth; i < l->waits_count; i++) {
-		slot->off += l->waits[i].off;
-		slot->ready += l->waits[i].ready;
-	}
-}
-
 /* What is known of an open frame now. */
 static struct slot slot_of(const struct lane *l, const struct stream *st,
 			   size_t depth)
@@ -184,7 +127,8 @@ static struct slot slot_of(const struct lane *l, const struct stream *st,
 		slot = l->slots[depth];
 	slot.self += f.self;
 	if (slot.func)
-		add_waits(l, depth, f.entry, &slot);
+		slow_waits_of(&l->waits, depth, f.entry, &slot.off,
+			      &slot.ready);
 	return slot;
 }
 
@@ -706,7 +650,8 @@ static ticks slow_calls(void *ctx, const struct replay_event *e,
 		change(l, call[i].depth);
 	slow_list_count_brief(&s->list, e->thread, call, n - !is_brief);
 	if (!is_brief && slow_list_wants(&s->list, last->func)) {
-		add_waits(l, last->depth, last->begin, &slot);
+		slow_waits_of(&l->waits, last->depth, last->begin, &slot.off,
+			      &slot.ready);
 		end(s, &slot, e);
 	}
 	return s->list.least;
@@ -716,6 +661,12 @@ static ticks slow_calls(void *ctx, const struct replay_event *e,
 static void slow_adopt(void *ctx, const struct replay_event *e)
 {
 	change(lane(ctx, e->stream), 0);
+}
+
+static void slow_off(void *ctx, const struct stream *st, ticks from, ticks to,
+		     bool ready)
+{
+	slow_waits_add(&lane(ctx, st)->waits, st, to - from, ready);
 }
 
 /* ---- the end ---- */

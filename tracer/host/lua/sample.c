@@ -70,8 +70,8 @@ typedef void sethook_fn(lua_State *, weft_lua_function, int, int);
 typedef weft_lua_function gethook_fn(lua_State *);
 typedef int number_fn(lua_State *);
 /* Whoever sets a hook for these begins to count anew, or may make 5.2 and 5.3
- * tell of a line twice: ours then stands in for the program's for good, and
- * passes its events on. */
+ * tell of a line twice: ours then takes the place of the program's for good,
+ * and passes its events on. */
 enum { MASK_LINE = 4, MASK_COUNT = 8, MASK_STAYS = MASK_LINE | MASK_COUNT };
 
 static void set_hook(const struct coroutine *co, weft_lua_function hook,

@@ -1,4 +1,4 @@
-/* waits.c - stands in for functions of libc that may wait (waits.h). A call is
+/* waits.c - calls of libc's functions that may wait (waits.h) come here. One is
  * recorded as if libc's function had hooks; of a lock, only where it is taken,
  * with a record of what it waits for. A lock is looked at, never tried: what
  * its own thread does not find, it must not find here. A call that is left by a

@@ -102,7 +102,7 @@ void offcpu_waited(struct offcpu *o, uint64_t at, uint64_t all)
 	}
 	if (o->waited != UINT64_MAX && all > known && sleeps > 0)
 		wake(first, o->span + o->settled, sleeps, all - known);
-	/* What the sleeps were too short for is nobody's. */
+	/* What the sleeps were too short for is dropped. */
 	o->waited = o->waited == UINT64_MAX || all > known ? all : known;
 }
 
