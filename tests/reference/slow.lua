@@ -60,10 +60,9 @@ local function last_seen(s)
 	return last
 end
 
-local function lines(s, is_wanted)
+local function lines(s, has_cpu, is_wanted)
 	local self, last, out = selves(s), last_seen(s), {}
 	local off, no_core = waits(s)
-	local has_cpu = report.has_cpu(s)
 	for _, call in ipairs(s.calls) do
 		local who = s.log.funcs[call.func]
 		local t = s.log.threads[call.thread]
@@ -112,7 +111,8 @@ local function first_ones(rows, column, n)
 	return table.move(out, 1, n, 1, {})
 end
 
--- Of a part, too little may be known of switches, and of the whole enough.
+-- Of a part, too little may be known of switches and of the whole enough, or the
+-- other way round.
 local function unknown_in_part(have, falls, want)
 	local is_unknown = have[1] and have[1][15] == ""
 	for _, row in ipairs(want) do
@@ -128,7 +128,7 @@ local sorts = { "total", "self", "suspended", "wall" } -- columns from 11 on
 function slow.checks(s, random)
 	local key, some = random(4), s.calls[random(#s.calls)]
 	local name = s.log.funcs[some.func][1]:gsub(" <.*", "")
-	local all = lines(s, function() return true end)
+	local all = lines(s, report.has_cpu(s), function() return true end)
 	local first = first_ones(all, 10 + key, random(20))
 	local longer, to = random(500), some.from + 1 + random(100000)
 	local args = ("slow --csv --sort %s --top %%d 'language=*'"):format(
@@ -139,7 +139,7 @@ function slow.checks(s, random)
 		{ args = ("slow --csv --top 0 --longer %dns --from %dns " ..
 			  "--to %dns '%s'"):format(longer,
 			some.from - s.first, to - s.first, name),
-		  rows = lines(s, function(call, total)
+		  rows = lines(s, true, function(call, total)
 			return s.log.funcs[call.func][1]:gsub(" <.*", "") ==
 				name and total >= longer and
 				call.from >= some.from and call.from < to

@@ -33,7 +33,8 @@
 
 /* Not rules: without them another way is taken, which must be as right. */
 #define BREAK_WAYS(X)                                                          \
-	X(layout, "Lua's frames are read by a layout that was checked")
+	X(layout, "Lua's frames are read by a layout that was checked")        \
+	X(room, "the open chunk has a place for each function it names")
 
 enum break_rule {
 #define X(name, meaning) BREAK_##name,

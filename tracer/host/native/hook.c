@@ -131,8 +131,7 @@ INLINE bool counted(uint64_t fn, uint64_t sp)
 {
 	struct thread_state *const s = thread_hot;
 
-	return TRY(s, sp, (chunk_counts(s, fn) && counted_awaited(s, fn)) ||
-			  counted_quick(s, fn));
+	return TRY(s, sp, counted_awaited(s, fn) || counted_quick(s, fn));
 }
 
 /* Says an entry that is left out nothing? Unless the innermost frame may have

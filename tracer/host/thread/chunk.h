@@ -4,6 +4,7 @@
  * busy. SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "tracer/host/base/break.h"
 #include "tracer/host/base/clock.h"
 #include "tracer/host/pool/mapped_pool.h"
 #include "tracer/host/thread/thread_state.h"
@@ -171,7 +172,7 @@ INLINE void chunk_make_leaf(uint64_t *last, uint64_t duration)
 /* The first of them. */
 INLINE uint32_t chunk_place(uint64_t key)
 {
-	return hash_low(key, TABLE_BITS);
+	return hash_low(key, TABLE_BITS) & (BROKEN(room) ? 63 : UINT32_MAX);
 }
 
 /* The key of a place that is empty: 0, as memory is at first, but for the two
