@@ -55,20 +55,22 @@ struct subject {
 
 /* ---- lines of instructions ---------------------------------------------- */
 
-/* A place with what is known of it. of_module: it lies in the module of the
- * function. */
+/* A place with what is known of it. */
 static void add(struct subject *s, const struct sym_line *l, bool is_probe,
-		const char *module, bool of_module, uint64_t samples)
+		const char *module, const struct lines_place *at)
 {
 	struct lines_row row = { .name = l->name, .module = module,
 				 .file = l->file, .line = l->line,
-				 .own_line = l->own_line, .samples = samples };
+				 .own_line = l->own_line,
+				 .samples = (uint64_t)(at->samples + 0.5) };
 
-	if (is_probe || !l->is_own) {
+	if (row.samples == 0)
+		return;
+	if (is_probe || (!l->is_own && !at->is_own)) {
 		row.kind = is_probe ? LINES_PROBE : LINES_BELOW;
 		row.own_line = 0;
-	} else if (l->name[0] == '\0' && of_module &&
-		   (l->own_line == l->line || l->line == 0)) {
+	} else if (!l->is_own || (l->name[0] == '\0' &&
+		   (l->own_line == l->line || l->line == 0))) {
 		row.kind = LINES_OWN;
 		row.module = "";
 		row.file = s->lines.file;
@@ -95,8 +97,8 @@ static void add_module(struct printer *p, struct subject *s, elf_id module)
 	const struct code_place *const places = p->session->places;
 	const struct elf_module *const elf = func_elf(p->session->funcs,
 						      module);
-	const bool is_own = s->func->kind == FUNC_NATIVE &&
-			    s->func->module == module;
+	const bool is_native = s->func->kind == FUNC_NATIVE;
+	const bool is_own = is_native && s->func->module == module;
 	struct sym_line *const lines = mem_alloc((s->count + 1) *
 						 sizeof(*lines));
 	const char *why = NULL;
@@ -112,16 +114,15 @@ static void add_module(struct printer *p, struct subject *s, elf_id module)
 					"[no module]" };
 	}
 	if (n > 0 && module != 0)
-		why = sym_lines(lines, n, is_own ? s->func : NULL, elf,
-				p->arena, &p->options);
+		why = sym_lines(lines, n, is_native ? s->func : NULL, is_own,
+				elf, p->arena, &p->options);
 	for (size_t i = 0; i < s->count; i++) {
 		const struct code_place *const at = &places[s->places[i].place];
 
 		if (at->module == module)
 			add(s, line_at(lines, n, at->offset),
 			    at->kind == PLACE_PROBE,
-			    module ? elf->path : "", is_own,
-			    s->places[i].samples);
+			    module ? elf->path : "", &s->places[i]);
 	}
 	if (is_own)
 		s->why = why;
@@ -282,7 +283,7 @@ static void print_head(const struct printer *p, const struct subject *s)
 	printf("%s of all", out_number_share(a, own + below,
 					     p->samples));
 	printf("; one is %s of CPU time\n",
-	       out_number_time(a, (double)p->session->net.period));
+	       out_number_time(a, lines_period(p->session)));
 	if (s->lines.probe > 0)
 		printf("%s more in the recording's own code are in no line\n",
 		       out_number_count(a, s->lines.probe));
@@ -341,6 +342,11 @@ static void show_all(struct load *load, const struct lines_place *places,
 			     .options = load_sym_options(load),
 			     .arena = arena_new() };
 
+	/* Of times, it shows none but a reference's. */
+	if (!(load->session->net.is_net & NET_REFERENCE)) {
+		load->session->net.is_net = 0;
+		load->is_raw = false;
+	}
 	reading_print_header(load);
 	for (size_t i = 0, next; i < count; i = next) {
 		next = i + 1;
@@ -417,6 +423,9 @@ const struct cmd cmd_lines = {
 	"innermost recorded one. Samples in the recording's own code are\n"
 	"counted apart.\n"
 	"\n"
+	"Where times are of a reference (see weft record --reference), the\n"
+	"lines are by its samples.\n"
+	"\n"
 	"The program must be built with -g. Where its source is not at the\n"
 	"place where it was built, --source says where it is; without it,\n"
 	"line numbers alone are shown. Of a Lua function, only the code of\n"
@@ -429,4 +438,5 @@ const struct cmd cmd_lines = {
 	.prepare = lines_prepare,
 	.print = lines_print,
 	.needs = "single samples",
+	.has_net = true,
 };

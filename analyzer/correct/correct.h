@@ -18,6 +18,13 @@
  * other code is other of the innermost call. */
 void net_place(struct session *);
 
+/* A function whose code was inlined at a place: its name, which is borrowed,
+ * and where it is declared, 0: not known. */
+struct inlined { const char *name; size_t length; uint32_t line; };
+/* The next one of code_place.inlined, the outermost first; false: no more. *at
+ * is that text at first. */
+bool inlined_next(const char **at, struct inlined *);
+
 /* ---- net times ---------------------------------------------------------- */
 
 /* Replace self in the tree by net self, what calls would have taken without

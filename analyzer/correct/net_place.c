@@ -6,6 +6,7 @@
 #include "analyzer/base/map.h"
 #include "analyzer/base/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- places ------------------------------------------------------------- */
@@ -43,22 +44,31 @@ static void find_functions(struct session *s)
 	map_free(of);
 }
 
+bool inlined_next(const char **at, struct inlined *of)
+{
+	const char *const end = *at ? strchr(*at, '\n') : NULL;
+	const char *const tab = !end ? NULL :
+				memrchr(*at, '\t', (size_t)(end - *at));
+
+	if (!end)
+		return false;
+	of->name = *at;
+	of->length = (size_t)((tab ? tab : end) - *at);
+	of->line = tab ? (uint32_t)strtoul(tab + 1, NULL, 10) : 0;
+	*at = end + 1;
+	return true;
+}
+
 /* Is code of that function inlined at the place? */
 static bool is_inlined(const struct code_place *p, const char *name)
 {
 	const size_t length = strlen(name);
-	const char *at = p->inlined;
+	struct inlined inner;
 
-	while (at && *at) {
-		const char *const end = strchr(at, '\n');
-
-		if (!end)
-			return false;
-		if ((size_t)(end - at) == length &&
-		    memcmp(at, name, length) == 0)
+	for (const char *at = p->inlined; inlined_next(&at, &inner);)
+		if (inner.length == length &&
+		    memcmp(inner.name, name, length) == 0)
 			return true;
-		at = end + 1;
-	}
 	return false;
 }
 
@@ -90,17 +100,16 @@ static node_id owner(struct session *s, const struct cct_sample *sample,
 	return has_near ? sample->near : 0;
 }
 
-/* Of the last line of lines that each end with a newline. */
-static uint64_t hash_last(const char *lines)
+/* Of the innermost one's name. */
+static uint64_t hash_innermost(const char *inlined)
 {
-	const char *last = lines, *end;
+	struct inlined last = { "", 0, 0 };
 	char name[1024] = "";
 
-	for (const char *at = lines; (end = strchr(at, '\n')); at = end + 1)
-		last = at;
-	end = strchr(last, '\n');
-	if (end && (size_t)(end - last) < sizeof(name))
-		memcpy(name, last, (size_t)(end - last));
+	for (const char *at = inlined; inlined_next(&at, &last);)
+		;
+	if (last.length < sizeof(name))
+		memcpy(name, last.name, last.length);
 	return text_hash(0, name);
 }
 
@@ -123,7 +132,7 @@ static func_id *find_inlined(const struct session *s)
 	for (size_t i = 0; at && i < s->place_count; i++)
 		if (s->places[i].kind == PLACE_OWN && s->places[i].inlined)
 			at[i] = map_find(of, s->places[i].module,
-					 hash_last(s->places[i].inlined));
+					 hash_innermost(s->places[i].inlined));
 	map_free(of);
 	return at;
 }

@@ -23,8 +23,8 @@ struct join {
 	struct map *other_of;      /* module, begin: index + 1 */
 	struct map *other_called;  /* hash of its name: the same; of modules
 	                            * that the recording has */
-	struct map *named;         /* hash of its name and, beside it, 0 for
-	                            * any module or the module: func_id */
+	struct map *named;         /* hash of its name and, beside it, 0, the
+	                            * module or AT + the line: func_id */
 	bool *is_here;             /* by elf_id: the recording has the module */
 	bool *has_funcs;           /* and records functions in it */
 	double *weight;            /* by node: ticks of own code */
@@ -34,8 +34,10 @@ struct join {
 
 /* ---- names -------------------------------------------------------------- */
 
-/* Several functions of one name cannot be told by it. */
+/* Several functions of one name cannot be told by it, but by the line where
+ * they are declared. */
 enum { SEVERAL = UINT32_MAX };
+#define AT (UINT64_C(1) << 32)
 
 static void add_name(struct map *to, uint64_t hash, uint64_t module,
 		     func_id func)
@@ -58,29 +60,32 @@ static void find_names(struct join *j)
 		hash = text_hash_function(f->name, strlen(f->name));
 		add_name(j->named, hash, 0, id);
 		add_name(j->named, hash, f->module, id);
+		add_name(j->named, hash, AT + f->file_line, id);
 		j->has_funcs[f->module] = true;
 	}
 }
 
 /* The recorded function of that name: in that module, or, of a build that was
  * not recorded, in any. 0: none, or several. */
-static func_id named(const struct join *j, elf_id module, const char *name,
-		     size_t length)
+static func_id named(const struct join *j, elf_id module,
+		     const struct inlined *of)
 {
-	const func_id id = map_find(j->named, text_hash_function(name, length),
-				    j->is_here[module] ? module : 0);
+	const uint64_t hash = text_hash_function(of->name, of->length);
+	func_id id = map_find(j->named, hash, j->is_here[module] ? module : 0);
 
+	if (id == SEVERAL)
+		id = map_find(j->named, hash, AT + of->line);
 	return id == SEVERAL ? 0 : id;
 }
 
 /* Of code that was inlined, the innermost function that is recorded. */
 static func_id inlined(const struct join *j, const struct code_place *p)
 {
+	struct inlined inner;
 	func_id found = 0;
 
-	for (const char *at = p->inlined, *end; at && (end = strchr(at, '\n'));
-	     at = end + 1) {
-		const func_id id = named(j, p->module, at, (size_t)(end - at));
+	for (const char *at = p->inlined; inlined_next(&at, &inner);) {
+		const func_id id = named(j, p->module, &inner);
 
 		found = id ? id : found;
 	}
@@ -90,10 +95,12 @@ static func_id inlined(const struct join *j, const struct code_place *p)
 /* 0: the code is of no recorded function. */
 static func_id func_at(const struct join *j, const struct code_place *p)
 {
+	const struct inlined outer = { p->name, p->name ? strlen(p->name) : 0,
+				       p->line };
 	const func_id inner = inlined(j, p);
 
 	return inner ? inner : p->kind == PLACE_OWN ? p->func :
-	       p->name ? named(j, p->module, p->name, strlen(p->name)) : 0;
+	       p->name ? named(j, p->module, &outer) : 0;
 }
 
 /* ---- other code --------------------------------------------------------- */
@@ -169,14 +176,14 @@ static void sort_out(struct join *j)
 	struct session *const s = j->session;
 
 	for (size_t i = 0; i < s->reference.count; i++) {
-		const struct reference_count *const c = &s->reference.at[i];
+		struct reference_count *const c = &s->reference.at[i];
 		const struct code_place *const p = &s->places[c->place];
-		const func_id func = func_at(j, p);
 		struct piece *piece;
 
 		if (p->kind == PLACE_PROBE)
 			continue;
-		piece = func ? &j->own[func] : other_at(j, c->place);
+		c->func = func_at(j, p);
+		piece = c->func ? &j->own[c->func] : other_at(j, c->place);
 		piece->ns += c->ns;
 		piece->samples += (double)c->samples;
 	}
@@ -424,7 +431,7 @@ static void take_own_samples(struct session *s)
 			continue;
 		*vec_add(&r->at, &r->room, &r->count) =
 			(struct reference_count){ p->module, p->offset, 1,
-				sample->period, sample->place };
+				sample->period, sample->place, 0 };
 		r->samples++;
 		r->ns += sample->period;
 	}

@@ -148,9 +148,11 @@ struct code_place {
 	                            * NULL: none */
 	uint64_t begin;            /* and where its function begins, if there
 	                            * is a name */
+	uint32_t line;             /* where that is declared; 0: not known */
 	const char *inlined;       /* functions whose code was inlined there,
-	                            * a line for each; NULL: none, or not
-	                            * known */
+	                            * the outermost first, a line for each: the
+	                            * name, a tab, where it is declared; NULL:
+	                            * not known */
 };
 
 /* What self and total are, if they are not raw. Merged sessions may have
@@ -166,6 +168,8 @@ struct reference_count {
 	uint64_t samples;
 	double ns;                 /* that they stand for, of CPU time */
 	uint32_t place;            /* index in places, once these are known */
+	func_id func;              /* whose own code it is, once times are of
+	                            * the reference; 0: no recorded one's */
 };
 
 /* The samples of the run itself, in which calls were only counted. */

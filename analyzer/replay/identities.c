@@ -390,7 +390,7 @@ static void add_reference(struct replay *r, const struct chunk_item *item)
 				dict_kind(word) == DICT_NATIVE ?
 				r->module[dict_module(word)] : 0,
 				dict_offset(word), n,
-				(double)n * (double)from.ns, 0 };
+				(double)n * (double)from.ns, 0, 0 };
 	}
 }
 

@@ -29,7 +29,7 @@ void sym_lua_name(struct func *, struct arena *);
 
 /* ---- sampled addresses -------------------------------------------------- */
 
-/* Fill in name, begin and inlined of the session's places, and which are
+/* Fill in name, begin, line and inlined of the session's places, and which are
  * PLACE_PROBE; PLACE_OWN and func are left to net_place. As sym_name does, each
  * ELF file is read in a process of its own; what cannot be read has no names.
  * Strings go into the arena. */
@@ -54,10 +54,11 @@ struct sym_line {
 };
 
 /* Find out the lines of instructions of one module; `of` is the function, or
- * NULL if it is in another module: then no instruction is its own. Sorts the
- * lines by offset. The ELF file is read in a process of its own. Returns NULL,
- * or what went wrong or is missing (the arena's); what could be found out is
- * there all the same. */
+ * NULL: then no instruction is its own. is_here: its entry is in this module;
+ * else, as in another build, its code is found by name, file and line of its
+ * declaration. Sorts the lines by offset. The ELF file is read in a process of
+ * its own. Returns NULL, or what went wrong or is missing (the arena's); what
+ * could be found out is there all the same. */
 const char *sym_lines(struct sym_line *, size_t count, const struct func *of,
-		      const struct elf_module *, struct arena *,
+		      bool is_here, const struct elf_module *, struct arena *,
 		      const struct sym_options *);

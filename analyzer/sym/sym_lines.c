@@ -20,7 +20,8 @@ enum { DEPTH = 128 }; /* of descriptions in each other; others are left out */
 struct task {
 	struct sym_line *lines;
 	size_t count;
-	const struct func *of;   /* NULL: none of this module */
+	const struct func *of;   /* or NULL */
+	bool is_here;            /* its entry is in this file */
 	const struct elf_module *elf;
 	struct sym_wish wish;
 	struct arena *arena;
@@ -287,7 +288,7 @@ static void answer_all(struct walk *w)
 	Dwarf_Die *unit = NULL;
 	Dwarf_Addr bias;
 
-	while (t->of && !w->has_root &&
+	while (t->is_here && !w->has_root &&
 	       (unit = dwfl_module_nextcu(w->module, unit, &bias)) != NULL)
 		if (dwarf_haspc(unit, t->of->offset) != 0)
 			dwarf_getfuncs(unit, find_root, w, 0);
@@ -347,10 +348,11 @@ static int take(void *ctx, const struct sym_answer *a, const char *text)
 ORDER_BY(by_offset, struct sym_line, UP(offset))
 
 const char *sym_lines(struct sym_line *lines, size_t count,
-		      const struct func *of, const struct elf_module *elf,
-		      struct arena *arena, const struct sym_options *options)
+		      const struct func *of, bool is_here,
+		      const struct elf_module *elf, struct arena *arena,
+		      const struct sym_options *options)
 {
-	struct task task = { lines, count, of, elf,
+	struct task task = { lines, count, of, of && is_here, elf,
 			     { options, SYM_NAMES, options->seconds },
 			     arena, "" };
 	const struct sym_job job = {

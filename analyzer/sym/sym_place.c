@@ -12,6 +12,7 @@
 #include "analyzer/sym/sym_plt.h"
 
 #include <dwarf.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,9 +53,9 @@ static bool is_stub(const struct sym_plt *p, uint64_t address)
 	return false;
 }
 
-/* A place that is asked for. inlined: names of the functions whose code was
- * inlined there, each with a newline behind it; NULL: none. */
-struct ask { uint64_t offset; uint32_t place; char *inlined; };
+/* A place that is asked for. line, inlined: as in struct code_place, but NULL:
+ * none. */
+struct ask { uint64_t offset; uint32_t place, line; char *inlined; };
 
 /* The asking for one module; the child has a copy from fork. */
 struct places_task {
@@ -67,22 +68,36 @@ struct places_task {
 
 ORDER_BY(by_offset, struct ask, UP(offset))
 
-static void add_name(struct ask *a, const char *name)
+static void add_inlined(struct ask *a, const char *name, uint32_t line)
 {
+	enum { NUMBER = 16 };
 	const size_t have = a->inlined ? strlen(a->inlined) : 0;
-	const size_t more = strlen(name);
+	const size_t room = have + strlen(name) + NUMBER;
 
-	if (have + more + 2 > SYM_NAME_BYTES)
+	if (room > SYM_NAME_BYTES)
 		return;
-	a->inlined = mem_grow(a->inlined, have + more + 2, 1);
-	memcpy(a->inlined + have, name, more);
-	memcpy(a->inlined + have + more, "\n", 2);
+	a->inlined = mem_grow(a->inlined, room, 1);
+	snprintf(a->inlined + have, room - have, "%s\t%" PRIu32 "\n", name,
+		 line);
 }
 
-/* Does the code of the DIE hold places? Note its name at them, unless NULL. */
-static bool visit_ranges(struct places_task *t, Dwarf_Die *die,
-			 const char *name)
+static uint32_t declared_at(Dwarf_Die *die)
 {
+	Dwarf_Die root = sym_die_root(die);
+	int line = 0;
+
+	return dwarf_decl_line(&root, &line) != 0 || line < 0 ? 0 :
+	       (uint32_t)line;
+}
+
+/* Does the code of the function, inlined function or block hold places? Note
+ * at them which it is. */
+static bool visit_ranges(struct places_task *t, Dwarf_Die *die)
+{
+	const int tag = dwarf_tag(die);
+	const char *const name = tag == DW_TAG_inlined_subroutine ?
+				 sym_die_name(die, NULL) : NULL;
+	const uint32_t line = declared_at(die);
 	Dwarf_Addr base, begin, end;
 	ptrdiff_t at = 0;
 	bool any = false;
@@ -93,7 +108,9 @@ static bool visit_ranges(struct places_task *t, Dwarf_Die *die,
 		     i < t->count && t->ask[i].offset < end; i++) {
 			any = true;
 			if (name)
-				add_name(&t->ask[i], name);
+				add_inlined(&t->ask[i], name, line);
+			else if (tag == DW_TAG_subprogram)
+				t->ask[i].line = line;
 		}
 	return any;
 }
@@ -107,18 +124,16 @@ static void visit_inside(struct places_task *t, Dwarf_Die *die, int depth)
 
 	for (; more; more = dwarf_siblingof(&child, &child) == 0) {
 		const int tag = dwarf_tag(&child);
-		const bool is_inlined = tag == DW_TAG_inlined_subroutine;
 
-		if ((is_inlined || tag == DW_TAG_lexical_block) &&
-		    visit_ranges(t, &child, is_inlined ?
-				 sym_die_name(&child, NULL) : NULL))
+		if ((tag == DW_TAG_inlined_subroutine ||
+		     tag == DW_TAG_lexical_block) && visit_ranges(t, &child))
 			visit_inside(t, &child, depth + 1);
 	}
 }
 
 static int visit_function(Dwarf_Die *die, void *task)
 {
-	if (visit_ranges(task, die, NULL))
+	if (visit_ranges(task, die))
 		visit_inside(task, die, 0);
 	return DWARF_CB_OK;
 }
@@ -148,7 +163,7 @@ enum { ANSWER_PROBE = 1, ANSWER_DEBUG = 2 };
 static void send_place(Dwfl_Module *m, const struct sym_plt *plt,
 		       const struct ask *a, bool has_debug, FILE *to)
 {
-	struct sym_answer answer = { .id = a->place + 1 };
+	struct sym_answer answer = { .id = a->place + 1, .line = a->line };
 	GElf_Off inside = 0;
 	GElf_Sym symbol = { 0 };
 	const char *name = dwfl_module_addrinfo(m, a->offset, &inside, &symbol,
@@ -213,6 +228,7 @@ static int take_place(void *ctx, const struct sym_answer *answer,
 	if (answer->flags & ANSWER_PROBE)
 		p->kind = PLACE_PROBE;
 	p->begin = answer->offset;
+	p->line = answer->line;
 	if (answer->name_size > 0)
 		p->name = arena_copy(t->arena, text, answer->name_size);
 	if (answer->flags & ANSWER_DEBUG)
@@ -252,7 +268,7 @@ void sym_places(struct session *s, struct arena *arena,
 			if (s->places[i].module != elf)
 				continue;
 			*vec_add(&t.ask, &t.room, &t.count) =
-				(struct ask){ s->places[i].offset, i, NULL };
+				(struct ask){ s->places[i].offset, i, 0, NULL };
 			if (probe)
 				s->places[i].kind = PLACE_PROBE;
 		}

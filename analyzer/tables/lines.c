@@ -12,43 +12,84 @@
 
 /* ---- places ------------------------------------------------------------- */
 
-ORDER_BY(by_function, struct lines_place, UP(func) ?: UP(place))
+ORDER_BY(by_function, struct lines_place, UP(func) ?: UP(place) ?: UP(is_own))
 
-/* A sample that stands for several periods counts several times. */
-static uint64_t weight_of(const struct session *s, const struct cct_sample *at)
+/* What is added up. */
+struct places {
+	const uint8_t *wanted;   /* by func_id */
+	struct lines_place *at; size_t count;
+	double all;
+};
+
+static void add_place(struct places *p, func_id func, uint32_t place,
+		      bool is_own, double samples)
+{
+	p->all += samples;
+	if (p->wanted[func] && samples > 0)
+		p->at[p->count++] = (struct lines_place){ func, place, is_own,
+							  samples };
+}
+
+static bool has_reference(const struct session *s)
+{
+	return s->net.is_net & NET_REFERENCE;
+}
+
+double lines_period(const struct session *s)
+{
+	return has_reference(s) ? s->reference.ns / (double)s->reference.samples
+				: (double)s->net.period;
+}
+
+static void add_reference(struct places *p, const struct session *s)
+{
+	for (size_t i = 0; i < s->reference.count; i++) {
+		const struct reference_count *const c = &s->reference.at[i];
+
+		if (c->func)
+			add_place(p, c->func, c->place, true,
+				  c->ns / lines_period(s));
+	}
+}
+
+/* How many samples it counts as. One that stands for several periods counts
+ * several times. */
+static double weight_of(const struct session *s, const struct cct_sample *at)
 {
 	const uint64_t period = s->net.period;
+	const double tick = s->reference.scale * (double)s->tick_hz / 1e9;
 
-	return period == 0 ? 1 : (at->period + period / 2) / period;
+	if (has_reference(s))
+		return at->worth / (tick * lines_period(s));
+	return period == 0 ? 1 : (double)((at->period + period / 2) / period);
 }
 
 struct lines_place *lines_places(const struct session *s, const uint8_t *wanted,
 				 size_t *count, uint64_t *all)
 {
 	const size_t samples = cct_sample_count(s->cct);
-	struct lines_place *const p = mem_alloc((samples + 1) * sizeof(*p));
-	size_t n = 0, kept = 0;
+	struct places p = { .wanted = wanted, .at = mem_alloc(
+		(samples + s->reference.count + 1) * sizeof(*p.at)) };
+	size_t kept = 0;
 
-	*all = 0;
+	if (has_reference(s))
+		add_reference(&p, s);
 	for (size_t i = 0; i < samples; i++) {
 		const struct cct_sample *const at = cct_sample_get(s->cct, i);
-		const func_id func = cct_get(s->cct, at->node)->func;
-		const uint64_t weight = weight_of(s, at);
 
-		*all += weight;
-		if (wanted[func])
-			p[n++] = (struct lines_place){ func, at->place,
-						       weight };
+		add_place(&p, cct_get(s->cct, at->node)->func, at->place, false,
+			  weight_of(s, at));
 	}
-	qsort(p, n, sizeof(*p), by_function);
-	for (size_t i = 0; i < n; i++) {
-		if (kept > 0 && by_function(&p[kept - 1], &p[i]) == 0)
-			p[kept - 1].samples += p[i].samples;
+	qsort(p.at, p.count, sizeof(*p.at), by_function);
+	for (size_t i = 0; i < p.count; i++) {
+		if (kept > 0 && by_function(&p.at[kept - 1], &p.at[i]) == 0)
+			p.at[kept - 1].samples += p.at[i].samples;
 		else
-			p[kept++] = p[i];
+			p.at[kept++] = p.at[i];
 	}
 	*count = kept;
-	return p;
+	*all = (uint64_t)(p.all + 0.5);
+	return p.at;
 }
 
 /* ---- rows --------------------------------------------------------------- */

@@ -6,14 +6,26 @@
 #include "analyzer/tables/metric.h"
 
 /* So many samples of a function's calls lie at a place (an index in the
- * session). */
-struct lines_place { func_id func; uint32_t place; uint64_t samples; };
+ * session). is_own: by the reference, in the function's own code. */
+struct lines_place {
+	func_id func;
+	uint32_t place;
+	bool is_own;
+	double samples;
+};
 
 /* The places of all samples of the wanted functions (1 or 0 by func_id), sorted
  * by function. The caller frees the array with mem_free. *count: how many;
- * *all: samples of all functions, wanted or not. */
+ * *all: samples of all functions, wanted or not.
+ *
+ * Where times are of a reference, the functions' own code is that of its
+ * samples; other code, which it does not give to callers, is that of the
+ * recording's, each of which counts as much as it stands for there. */
 struct lines_place *lines_places(const struct session *, const uint8_t *wanted,
 				 size_t *count, uint64_t *all);
+
+/* The CPU time that one of these samples stands for, ns. */
+double lines_period(const struct session *);
 
 /* What a row is. */
 enum lines_kind {

@@ -73,9 +73,36 @@ grep -q 'reference: .* samples, .* (a run before)' err || fail "no word of it: $
 "$WEFT" report --csv -n 0 same 2>/dev/null | grep -v '\[sampled\]' | cut -d, -f1,2,5,6 | sort >net
 diff raw net >differ || fail "counts differ from those of --raw: $(cat differ)"
 
-# The plain build's own time, and of what was inlined there.
+# The plain build's own time, and of what was inlined there; so are its lines.
 rec plainly --reference=./plain -- ./prog 1500
 shares "a plain build before" plainly --sampled
+turn=$(grep -n 'static inline void inlined' "$OLDPWD/tests/prog/p_reference.c")
+"$WEFT" lines --csv inlined plainly >csv 2>says || fail "no lines: $(cat says)"
+awk -F, -v line=$((${turn%%:*} + 2)) '$2 == "line" { all += $8; at[$7] = $8 }
+	END { exit !(all > 100 && at[line] > 0.9 * all) }' csv ||
+	fail "lines of what was inlined: $(cat csv)"
+
+# Functions of one name are told by where they are declared.
+for part in "one 600000" "two 200000"; do
+	{
+		[ "${part% *}" = one ] || echo
+		echo "static __attribute__((noinline)) void work(void) {"
+		echo "	for (int n = 0; n < ${part#* }; n++) __asm__ volatile(\"\");"
+		echo "}"
+		echo "void ${part% *}(void) { work(); }"
+	} >"${part% *}.c"
+done
+echo "void one(void); void two(void);
+int main(void) { for (int i = 0; i < 1500; i++) one(), two(); }" >both.c
+cc -O1 -g -finstrument-functions -o both both.c one.c two.c &&
+	cc -O1 -g -o both-plain both.c one.c two.c || fail "both do not build"
+rec named --reference=./both-plain -- ./both
+"$WEFT" report --csv -n 0 named >csv 2>says || fail "named: $(cat says)"
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	{ self[$at["function"] $at["line"]] += $at["cpu_ns"]; all += $at["cpu_ns"] }
+	END { one = self["work1"] / all; two = self["work2"] / all
+	      exit !(one > 0.69 && one < 0.81 && two > 0.19 && two < 0.31) }' csv ||
+	fail "functions of one name: $(cat csv)"
 
 # Calls that are only counted have times by the samples of their run, or by those
 # of a reference, and none with --raw.

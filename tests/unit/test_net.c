@@ -410,7 +410,7 @@ void test_net_a_counted_function_may_be_inlined(void)
 	s->places[OTHER] = (struct code_place){ .module = elf, .begin = 0x100,
 						.name = "outer" };
 	s->places[COPY] = s->places[OTHER];
-	s->places[COPY].inlined = "middle\ninner\n";
+	s->places[COPY].inlined = "middle\t1\ninner\t2\n";
 	cct_get(s->cct, id)->calls = 1;
 	cct_get(s->cct, id)->self = 1000 * MS;
 	sample(id, OTHER, 600, 1);

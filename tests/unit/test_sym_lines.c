@@ -119,18 +119,22 @@ void test_sym_lines_follows_inlined_code(void)
 	CHECK_EQ(n, 7);
 	memcpy(sorted, lines, sizeof(sorted));
 	/* Asked for no function, none is its own. */
-	CHECK(!sym_lines(sorted, n, NULL, &elf, arena, &options));
+	CHECK(!sym_lines(sorted, n, NULL, false, &elf, arena, &options));
 	for (size_t k = 0; k < n; k++)
 		CHECK(!sorted[k].is_own && sorted[k].name[0] != '\0');
 	of.file = sorted[0].file;
-	CHECK(!sym_lines(sorted, n, &of, &elf, arena, &options));
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < n; k++)
-			if (lines[i].offset == sorted[k].offset) {
-				check(&sorted[k], numbers[i]);
-				own += sorted[k].is_own;
-			}
-	CHECK_EQ(own, 4);
+	/* It is found by its entry, and without that by name, file and line. */
+	for (int is_here = 0; is_here < 2; is_here++) {
+		CHECK(!sym_lines(sorted, n, &of, is_here, &elf, arena,
+				 &options));
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = 0; k < n; k++)
+				if (lines[i].offset == sorted[k].offset) {
+					check(&sorted[k], numbers[i]);
+					own += sorted[k].is_own;
+				}
+	}
+	CHECK_EQ(own, 2 * 4);
 	arena_free(arena);
 }
 
@@ -142,7 +146,7 @@ void test_sym_lines_says_what_is_missing(void)
 	const struct elf_module elf = { .path = path };
 	struct arena *const arena = arena_new();
 
-	CHECK_STR(sym_lines(&line, 1, NULL, &elf, arena, &options),
+	CHECK_STR(sym_lines(&line, 1, NULL, false, &elf, arena, &options),
 		  "its file is not there");
 	CHECK_STR(line.name, "");
 	CHECK_EQ(line.line, 0);
