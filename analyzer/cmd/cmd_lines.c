@@ -129,6 +129,39 @@ static void add_module(struct printer *p, struct subject *s, elf_id module)
 	mem_free(lines);
 }
 
+/* ---- lines that Lua noted ----------------------------------------------- */
+
+static void add_noted(struct printer *p, struct subject *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct noted_line *const l =
+			&p->session->lines[s->places[i].place];
+
+		lines_add(&s->lines, &(struct lines_row){
+			.kind = l->why ? LINES_BELOW : LINES_OWN,
+			.name = l->why == NOTED_COLLECTOR ?
+				"[garbage collector]" :
+				l->why ? "[JIT compiler]" : "",
+			.module = "", .file = s->lines.file,
+			.line = l->why ? 0 : l->line,
+			.own_line = l->why ? 0 : l->line,
+			.samples = l->notes });
+	}
+}
+
+/* ns that one note stands for; *notes: of all functions. */
+static double note_period(const struct session *s, uint64_t *notes)
+{
+	double ns = 0;
+
+	*notes = 0;
+	for (size_t i = 0; i < s->line_count; i++) {
+		*notes += s->lines[i].notes;
+		ns += (double)s->lines[i].ns;
+	}
+	return *notes > 0 ? ns / (double)*notes : 0;
+}
+
 /* ---- the source --------------------------------------------------------- */
 
 /* Try the file below a folder: by its whole path, then by its last part. */
@@ -247,11 +280,10 @@ static void print_notes(const struct printer *p, const struct subject *s)
 {
 	const struct func *const f = s->func;
 
-	if (f->kind == FUNC_LUA) {
+	if (f->kind == FUNC_LUA && !s->places->is_noted) {
 		puts("this is a Lua function: samples say which code of Lua "
-		     "ran, not which line of the\nfunction. Put parts of it "
-		     "into functions of their own: weft report has their "
-		     "times");
+		     "ran, not which line of the\nfunction. weft record "
+		     "--lua sampled notes lines");
 		return;
 	}
 	if (s->why)
@@ -273,17 +305,20 @@ static void print_head(const struct printer *p, const struct subject *s)
 {
 	char place[256], a[OUT_NUMBER];
 	const uint64_t own = s->lines.own, below = s->lines.below;
+	double period = lines_period(p->session);
+	uint64_t all = p->samples;
 
+	if (s->places->is_noted)
+		period = note_period(p->session, &all);
 	if (p->printed > 0)
 		putchar('\n');
 	metric_place(place, sizeof(place), s->func);
 	out_print(stdout, "%s (%s%s%s): %s, ", s->func->name,
 		  func_language(s->func), place[0] ? ", " : "", place,
 		  out_number_many(a, own + below, "samples"));
-	printf("%s of all", out_number_share(a, own + below,
-					     p->samples));
+	printf("%s of all", out_number_share(a, own + below, all));
 	printf("; one is %s of CPU time\n",
-	       out_number_time(a, lines_period(p->session)));
+	       out_number_time(a, period));
 	if (s->lines.probe > 0)
 		printf("%s more in the recording's own code are in no line\n",
 		       out_number_count(a, s->lines.probe));
@@ -324,9 +359,11 @@ static void show_function(struct printer *p, const struct lines_place *places,
 
 	s.lines.of = s.func->name;
 	s.lines.file = s.func->file;
-	for (elf_id m = 0; m <= modules; m++)
+	if (places->is_noted)
+		add_noted(p, &s);
+	for (elf_id m = 0; m <= modules && !places->is_noted; m++)
 		add_module(p, &s, m);
-	if (s.func->kind == FUNC_NATIVE)
+	if (s.func->kind == FUNC_NATIVE || places->is_noted)
 		read_source(&s);
 	lines_finish(&s.lines, &s.source);
 	print_subject(p, &s);
@@ -408,7 +445,7 @@ const struct cmd cmd_lines = {
 	.args = "FUNCTION DIR",
 	.summary = "show a function's source with the time of each line",
 	.about =
-	"Reads the trace in the folder DIR and prints the source of a native\n"
+	"Reads the trace in the folder DIR and prints the source of a\n"
 	"function, with the samples of each line. While it records, weft has\n"
 	"the kernel note at regular intervals of CPU time where each thread\n"
 	"is. So the figures are estimates, and +- is one standard error. The\n"
@@ -428,8 +465,9 @@ const struct cmd cmd_lines = {
 	"\n"
 	"The program must be built with -g. Where its source is not at the\n"
 	"place where it was built, --source says where it is; without it,\n"
-	"line numbers alone are shown. Of a Lua function, only the code of\n"
-	"the interpreter that ran is known, not the line.\n"
+	"line numbers alone are shown. Lines of a Lua function are known from\n"
+	"a recording with --lua sampled; else only which code of the\n"
+	"interpreter ran.\n"
 	"\n"
 	"In CSV, of is the function, and kind is line, inlined, below or\n"
 	"recording; a line includes the inlined rows after it, which have its\n"

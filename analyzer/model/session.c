@@ -36,7 +36,7 @@ void session_free(struct session *s)
 	arena_free(s->text);
 	mem_free_all(s->processes, s->threads, s->coroutines, s->vms, s->notes,
 		     s->labels, s->parts, s->statistics, s->edges, s->namings,
-		     s->places, s->reference.at);
+		     s->places, s->lines, s->reference.at);
 	mem_free(s);
 }
 
@@ -177,6 +177,21 @@ uint32_t session_place(struct session *s, struct map *of, size_t *room,
 		*known = (uint32_t)s->place_count;
 	}
 	return *known - 1;
+}
+
+void session_note_line(struct session *s, struct map *of, size_t *room,
+		       const struct noted_line *add)
+{
+	uint32_t *const known = map_put(of, add->func,
+		(uint64_t)add->why << 32 | add->line);
+
+	if (*known == 0) {
+		*vec_add(&s->lines, room, &s->line_count) = *add;
+		*known = (uint32_t)s->line_count;
+		return;
+	}
+	s->lines[*known - 1].notes += add->notes;
+	s->lines[*known - 1].ns += add->ns;
 }
 
 void session_take_reference(struct session *s, struct session *from)

@@ -11,6 +11,7 @@
 #include "analyzer/model/func.h"
 #include "analyzer/model/statistics.h"
 #include "tracepoints/chunk.h"
+#include "tracepoints/record.h"
 
 struct arena;
 struct map;
@@ -161,6 +162,16 @@ enum { NET_SAMPLED = 1,            /* net, estimated from samples */
        NET_CALIBRATED = 2,         /* net, by what a call costs elsewhere */
        NET_REFERENCE = 4 };        /* of the program as it runs unrecorded */
 
+/* In which line of a Lua function sampled VMs were, or what they did that it
+ * had caused. */
+struct noted_line {
+	func_id func;              /* the innermost one, FUNC_LUA */
+	uint32_t line;             /* 0: not known */
+	enum noted why;            /* NOTED_COLLECTOR, NOTED_COMPILER, or 0: the
+	                            * function itself */
+	uint64_t notes, ns;        /* so often; CPU time that they stand for */
+};
+
 /* Where samples of the program fell while no hook was at work. */
 struct reference_count {
 	elf_id module;             /* and offset: as in struct code_place */
@@ -250,6 +261,7 @@ struct session {
 	struct naming *namings; size_t naming_count; /* by elf_id - 1, or
 	                            * none */
 	struct code_place *places; size_t place_count; /* of samples */
+	struct noted_line *lines; size_t line_count; /* each once */
 	struct net net;
 	struct reference reference;
 	uint64_t tick_hz;          /* with the least known error; never 0 */
@@ -334,6 +346,11 @@ void session_take_reference(struct session *, struct session *from);
  * return its index. room: that of the array. */
 uint32_t session_place(struct session *, struct map *, size_t *room, elf_id,
 		       uint64_t offset);
+
+/* Add to the line's notes. of: the map of its function, and of its line and
+ * reason, to its index + 1. room: that of the array. */
+void session_note_line(struct session *, struct map *of, size_t *room,
+		       const struct noted_line *);
 
 /* Is nothing known to be missing? False after loss of any kind, missing or bad
  * chunks, contradictions, or if the recorder says so. */

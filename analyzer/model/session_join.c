@@ -33,7 +33,8 @@ struct join {
 	size_t count;
 	struct map *vm_of;         /* process, serial: index + 1 */
 	struct map *place_of;      /* module, offset: index + 1 */
-	size_t place_room;
+	struct map *line_of;       /* see session_note_line */
+	size_t place_room, line_room;
 };
 
 /* ---- functions ---------------------------------------------------------- */
@@ -66,6 +67,16 @@ static void join_places(struct join *j, struct part_ids *p)
 
 		p->place[i] = session_place(j->to, j->place_of, &j->place_room,
 			join_module(j, p, from->module), from->offset);
+	}
+}
+
+static void join_lines(struct join *j, struct part_ids *p)
+{
+	for (size_t i = 0; i < p->from->line_count; i++) {
+		struct noted_line line = p->from->lines[i];
+
+		line.func = join_func(j, p, line.func);
+		session_note_line(j->to, j->line_of, &j->line_room, &line);
 	}
 }
 
@@ -404,7 +415,7 @@ void session_join(struct session *to, struct session *const *parts,
 		  size_t count, const struct session_thread *of)
 {
 	struct join j = { to, mem_alloc((count + 1) * sizeof(*j.pieces)),
-			  count, map_new(), map_new(), 0 };
+			  count, map_new(), map_new(), map_new(), 0, 0 };
 	struct part_ids *only;
 
 	for (uint32_t i = 0; i < to->vm_count; i++)
@@ -418,6 +429,7 @@ void session_join(struct session *to, struct session *const *parts,
 		join_gaps(&j, &j.pieces[i]);
 		session_add_sums(to, parts[i]);
 		join_places(&j, &j.pieces[i]);
+		join_lines(&j, &j.pieces[i]);
 	}
 	only = only_piece(&j);
 	if (only && to->coroutine_count == 0 && is_sorted(only))
@@ -431,5 +443,6 @@ void session_join(struct session *to, struct session *const *parts,
 	mem_free(j.pieces);
 	map_free(j.vm_of);
 	map_free(j.place_of);
+	map_free(j.line_of);
 	assert(session_valid(to));
 }

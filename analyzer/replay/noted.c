@@ -12,6 +12,22 @@ static func_id cause(struct replay *r, enum noted state)
 	       func_special(r->session->funcs, "[JIT compiler]") : 0;
 }
 
+/* The last frame is the innermost one. */
+static void note_line(struct replay *r, uint64_t frame, enum noted state,
+		      uint64_t ns)
+{
+	const uint64_t line = rec_gap(frame);
+	struct noted_line add = { .notes = 1, .ns = ns };
+
+	if (rec_func(frame) == REC_FUNC_OMITTED)
+		return;
+	add.func = r->func[rec_func(frame)];
+	add.line = line > INT32_MAX ? 0 : (uint32_t)line;
+	if (state == NOTED_COLLECTOR || state == NOTED_COMPILER)
+		add.why = state;
+	session_note_line(r->session, r->line_of, &r->line_room, &add);
+}
+
 void replay_noted(struct replay *r, struct stream *st, const uint64_t *record)
 {
 	const uint64_t ns = rec_value(record[1]);
@@ -40,4 +56,5 @@ void replay_noted(struct replay *r, struct stream *st, const uint64_t *record)
 	if (why)
 		node = cct_child(st->tree, node, why, CCT_NOTED);
 	cct_note(st->tree, node, 1, ns);
+	note_line(r, record[4 + n], (enum noted)rec_func(record[0]), ns);
 }

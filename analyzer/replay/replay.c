@@ -34,6 +34,7 @@ struct replay *replay_new(struct session *s, const struct replay_sink *sink,
 	r->stream_of = map_new();
 	r->parked_of = map_new();
 	r->place_of = map_new();
+	r->line_of = map_new();
 	return r;
 }
 
@@ -86,6 +87,7 @@ void replay_free(struct replay *r)
 	map_free(r->stream_of);
 	map_free(r->parked_of);
 	map_free(r->place_of);
+	map_free(r->line_of);
 	mem_free_all(r->streams, r->co_kept, r->kept, r->kept_frames, r->parked,
 		     r);
 }

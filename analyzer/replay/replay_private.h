@@ -212,7 +212,8 @@ struct replay {
 	struct parked *parked; size_t parked_count, parked_room;
 	uint32_t parked_free;    /* index + 1 */
 	struct map *place_of;    /* of the session's places */
-	size_t place_room;
+	struct map *line_of;     /* see session_note_line */
+	size_t place_room, line_room;
 	func_id open_before;     /* "[open before start]" */
 	/* What the dictionary of the chunk at hand stands for. */
 	elf_id module[DICT_MAX_MODULES];

@@ -26,8 +26,21 @@ static void add_place(struct places *p, func_id func, uint32_t place,
 {
 	p->all += samples;
 	if (p->wanted[func] && samples > 0)
-		p->at[p->count++] = (struct lines_place){ func, place, is_own,
-							  samples };
+		p->at[p->count++] = (struct lines_place){
+			.func = func, .place = place, .is_own = is_own,
+			.samples = samples };
+}
+
+static void add_notes(struct places *p, const struct session *s)
+{
+	for (uint32_t i = 0; i < s->line_count; i++) {
+		const struct noted_line *const l = &s->lines[i];
+
+		if (p->wanted[l->func])
+			p->at[p->count++] = (struct lines_place){
+				.func = l->func, .place = i, .is_noted = true,
+				.samples = (double)l->notes };
+	}
 }
 
 static bool has_reference(const struct session *s)
@@ -69,17 +82,21 @@ struct lines_place *lines_places(const struct session *s, const uint8_t *wanted,
 {
 	const size_t samples = cct_sample_count(s->cct);
 	struct places p = { .wanted = wanted, .at = mem_alloc(
-		(samples + s->reference.count + 1) * sizeof(*p.at)) };
+		(samples + s->reference.count + s->line_count + 1) *
+		sizeof(*p.at)) };
 	size_t kept = 0;
 
 	if (has_reference(s))
 		add_reference(&p, s);
 	for (size_t i = 0; i < samples; i++) {
 		const struct cct_sample *const at = cct_sample_get(s->cct, i);
+		const func_id func = cct_get(s->cct, at->node)->func;
 
-		add_place(&p, cct_get(s->cct, at->node)->func, at->place, false,
-			  weight_of(s, at));
+		if (!func_get(s->funcs, func)->noted)
+			add_place(&p, func, at->place, false,
+				  weight_of(s, at));
 	}
+	add_notes(&p, s);
 	qsort(p.at, p.count, sizeof(*p.at), by_function);
 	for (size_t i = 0; i < p.count; i++) {
 		if (kept > 0 && by_function(&p.at[kept - 1], &p.at[i]) == 0)

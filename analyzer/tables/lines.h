@@ -6,17 +6,19 @@
 #include "analyzer/tables/metric.h"
 
 /* So many samples of a function's calls lie at a place (an index in the
- * session). is_own: by the reference, in the function's own code. */
+ * session). is_own: by the reference, in the function's own code. is_noted:
+ * sampled Lua was there, and place is an index in the session's lines. */
 struct lines_place {
 	func_id func;
 	uint32_t place;
-	bool is_own;
+	bool is_own, is_noted;
 	double samples;
 };
 
 /* The places of all samples of the wanted functions (1 or 0 by func_id), sorted
  * by function. The caller frees the array with mem_free. *count: how many;
- * *all: samples of all functions, wanted or not.
+ * *all: samples of all functions, wanted or not, but for what Lua noted.
+ * Functions that Lua noted have its notes instead of samples.
  *
  * Where times are of a reference, the functions' own code is that of its
  * samples; other code, which it does not give to callers, is that of the

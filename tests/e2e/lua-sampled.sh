@@ -66,6 +66,19 @@ if [ $v = luajit ]; then
 	grep -q 'NOTED flags=2' "$T/dump" || fail "no compiled code: is it off?"
 fi
 
+# The hot line of a long function.
+lines() {
+	sampled --sample-rate 0 -- "$T/host" script tests/prog/lua/lines.lua
+	"$WEFT" lines --csv long "$T/trace" >"$T/lines.csv" 2>"$T/err" || fail "$(cat "$T/err")"
+	awk -F'[ ,]' '
+		FNR == NR && $1 == "line" { line = $2; share = $3 }
+		FNR != NR && /,line,/ { all += $(NF - 3); if ($(NF - 4) == line) hot = $(NF - 3) }
+		END { print line, share, hot, all
+		      exit !(all > 200 && hot > 0.8 * share * all) }' \
+		"$T/out" "$T/lines.csv" >"$T/hot" || fail "the hot line: $(cat "$T/hot" "$T/lines.csv")"
+}
+one_of 3 lines
+
 # The same output, the same end.
 for what in many migrate closed forked hooked naps late blocked; do
 	"$T/host" $what >"$T/alone" || fail "$what fails by itself"
