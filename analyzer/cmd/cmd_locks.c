@@ -17,19 +17,6 @@ enum { USUAL_TOP = 30 };
 /* --object; NULL: not given. */
 static const char *arg_object;
 
-/* In the words of the CSV, by the kinds of WAIT. */
-static const char *kind_name(uint32_t kind)
-{
-	static const char *const names[] = {
-		[WAIT_MUTEX] = "mutex", [WAIT_READ] = "rwlock",
-		[WAIT_SEMAPHORE] = "semaphore", [WAIT_CONDITION] = "condition",
-		[WAIT_BARRIER] = "barrier", [WAIT_JOIN] = "join",
-	};
-
-	return kind < sizeof(names) / sizeof(*names) && names[kind] ?
-	       names[kind] : "other";
-}
-
 /* ---- objects ------------------------------------------------------------ */
 
 struct lock_row {
@@ -40,7 +27,7 @@ struct lock_row {
 
 static METRIC_GETTER(get_kind)
 {
-	v->text = kind_name(((const struct lock_row *)row)->o.of.kind);
+	v->text = waits_kind_name(((const struct lock_row *)row)->o.of.kind);
 }
 
 static METRIC_GETTER(get_object)

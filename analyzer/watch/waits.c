@@ -77,7 +77,7 @@ static void on_wait(void *ctx, const struct replay_event *e)
 	if (e->reason & WAIT_ENDS) {
 		*vec_add(&w->ends, &w->end_room, &w->end_count) =
 			(struct waits_end){ object_of(e), e->tick, e->thread,
-					    stack };
+					    stack, e->coroutine };
 		return;
 	}
 	*vec_add(&l->open, &l->room, &l->count) =
@@ -107,6 +107,18 @@ static void on_leave(void *ctx, const struct replay_event *e)
 }
 
 const struct replay_sink waits_sink = { .wait = on_wait, .leave = on_leave };
+
+const char *waits_kind_name(uint32_t kind)
+{
+	static const char *const names[] = {
+		[WAIT_MUTEX] = "mutex", [WAIT_READ] = "rwlock",
+		[WAIT_SEMAPHORE] = "semaphore", [WAIT_CONDITION] = "condition",
+		[WAIT_BARRIER] = "barrier", [WAIT_JOIN] = "join",
+	};
+
+	return kind < sizeof(names) / sizeof(*names) && names[kind] ?
+	       names[kind] : "other";
+}
 
 int waits_compare(const struct waits_object *x, const struct waits_object *y)
 {

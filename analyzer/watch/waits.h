@@ -32,6 +32,8 @@ struct waits_end {
 	ticks at;
 	uint32_t thread;
 	stack_id stack;
+	uint64_t coroutine;      /* serial of the one that made the call, or
+	                          * 0 */
 };
 
 struct waits {
@@ -55,6 +57,9 @@ void waits_fini(struct waits *);
  * it. */
 extern const struct replay_sink waits_sink;
 void waits_sort(struct waits *);
+
+/* The kind of an object (WAIT_MUTEX and so on) in a word, as in CSV. */
+const char *waits_kind_name(uint32_t kind);
 
 /* Negative if object a comes before b, 0 if they are the same. */
 int waits_compare(const struct waits_object *a, const struct waits_object *b);

@@ -87,5 +87,14 @@ for lua in $LUAS; do
 	"$WEFT" explain "$T/trace" >"$T/said" || fail "$lua: weft explain"
 	grep -q 'for the lock .* because of give,' "$T/said" ||
 		fail "$lua: not said: $(cat "$T/said")"
+	# Meanwhile the coroutine that held it was suspended.
+	"$WEFT" path --csv --call '*pthread_mutex_lock' "$T/trace" \
+		>"$T/path" 2>"$T/report.err" || fail "$lua: weft path"
+	awk -F, '$2 == 0 && $5 == "waits" && $4 > 20000000 {
+			held += $13 != 0 && $14 ~ /release/
+		}
+		$2 == 1 && $5 == "suspended" && $4 > 20000000 { slept = 1 }
+		END { exit !(held && slept) }' "$T/path" ||
+		fail "$lua: not the path: $(cat "$T/path")"
 done
 exit 0

@@ -39,6 +39,16 @@ as_planted() {
 	holds table write_table || { echo "table"; return 1; }
 	holds filled produce || { echo "filled"; return 1; }
 	holds ready post || { echo "ready"; return 1; }
+	# The whole chain, in one path: each waits for the next one.
+	"$WEFT" path --call run_chain --csv "$T/trace" >"$T/path" \
+		2>"$T/report.err" || fail "weft path"
+	awk -F, '$5 == "waits" && $4 > 10000000 { print $2, $8, $14 }' \
+		"$T/path" >"$T/chain"
+	grep -q '^0 chain .*wait_for_next;pthread_mutex_unlock' "$T/chain" &&
+		grep -q '^1 chain+0x28 .*wait_for_next;pthread_mutex_unlock' \
+			"$T/chain" &&
+		grep -q '^2 chain+0x50 .*hold_last;pthread_mutex_unlock' \
+			"$T/chain" || { cat "$T/chain"; return 1; }
 }
 one_of 5 as_planted
 grep -q ',convoy,' "$T/locks" || fail "no symbol of a variable"

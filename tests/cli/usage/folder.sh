@@ -17,6 +17,7 @@ run() {
 	shift
 	case $command in
 	callers | lines | slow) "$W" $command '*0x2000' "$@" ;;
+	path) "$W" $command --call '*0x2000' "$@" ;;
 	stacks) "$W" $command --every 1us "$@" ;;
 	plot | html) "$W" $command -o - "$@" ;;
 	diff) "$W" $command --min-share 0 "$@" vs "$@" ;;

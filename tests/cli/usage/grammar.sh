@@ -53,6 +53,7 @@ run() {
 	shift
 	case $command in
 	callers | lines | slow) "$W" $command "$@" '*0x2000' t ;;
+	path) "$W" $command "$@" --call '*0x2000' t ;;
 	stacks) "$W" $command --every 1us "$@" t ;;
 	plot) "$W" $command -o - "$@" t ;;
 	diff) "$W" $command --min-share 0 "$@" t t ;;

@@ -1,0 +1,555 @@
+/* cmd_path.c - "weft path": where the time of single requests went, and because
+ * of whom. The requests are found by watch/slow or by marks, the lanes and the
+ * waits are collected by watch/chronicle and watch/waits, each in a replay of
+ * its own, and followed by watch/path.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/args/named.h"
+#include "analyzer/base/err.h"
+#include "analyzer/base/order.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/cmd/shared/cells.h"
+#include "analyzer/cmd/shared/reading.h"
+#include "analyzer/out/out_escape.h"
+#include "analyzer/out/out_number.h"
+#include "analyzer/watch/path.h"
+#include "analyzer/watch/slow/slow.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Steps of the request, and of each of those because of whom it waited. */
+enum { USUAL_TOP = 30, TOP_BELOW = 5 };
+/* Spans that are kept: shorter calls are folded if there are more. */
+enum { MOST_SPANS = 2000000 };
+
+/* The options; NULL: not given. */
+static const char *arg_call, *arg_id, *arg_mark;
+static size_t arg_requests = 1, arg_depth = 3;
+
+static uint32_t id_pid;
+static uint64_t id_serial;
+
+struct request {
+	struct path_who who;
+	ticks from, to;
+	func_id func;            /* the call, or the first mark; or 0 */
+};
+struct requests { struct request *at; size_t count, room; };
+
+/* ---- rows --------------------------------------------------------------- */
+
+static const char *const words[] = {
+	[PATH_RUNS] = "runs", [PATH_READY] = "run-wait",
+	[PATH_WAITS] = "waits", [PATH_BLOCKED] = "blocked",
+	[PATH_SUSPENDED] = "suspended", [PATH_UNKNOWN] = "unknown",
+};
+
+/* A step as it is printed: all texts are whole. */
+struct step_row {
+	uint64_t request, depth, coroutine, by_coroutine;
+	ticks start, time;
+	uint32_t pid, tid, by_tid;
+	const char *what;        /* one of the above */
+	const char *kind, *address, *symbol; /* of the object; "": none */
+	const char *stack, *by_stack;
+	/* For people: */
+	const char *step, *object, *because;
+};
+
+#define AT(field) METRIC_AT(struct step_row, field)
+#define NUMBER(name, flags) { #name, METRIC_NUMBER, flags, AT(name) }
+#define TEXT(name) { #name, METRIC_TEXT, AT(name) }
+
+/* Fixed columns: no --columns, so no help. */
+static const struct metric metrics[] = {
+	NUMBER(request, 0),
+	NUMBER(depth, 0),
+	{ "start", METRIC_TIME, AT(start), .drop = 2 },
+	{ "time", METRIC_TIME, AT(time) },
+	TEXT(what),
+	{ "step", METRIC_TEXT, .title = "what", AT(step) },
+	{ "object", METRIC_TEXT, METRIC_DROP_EMPTY, AT(object), .shrink = 12 },
+	TEXT(kind),
+	TEXT(address),
+	TEXT(symbol),
+	NUMBER(pid, 0),
+	{ "tid", METRIC_NUMBER, METRIC_DASH, AT(tid), .drop = 4 },
+	{ "coroutine", METRIC_NUMBER, METRIC_DASH | METRIC_DROP_EMPTY,
+	  AT(coroutine), .drop = 3 },
+	NUMBER(by_tid, 0),
+	NUMBER(by_coroutine, 0),
+	{ "stack", METRIC_TEXT, METRIC_KEEP_END, "in", AT(stack),
+	  .shrink = 24 },
+	{ "because", METRIC_TEXT, METRIC_DROP_EMPTY, "because of",
+	  AT(because) },
+	{ "by_stack", METRIC_TEXT, METRIC_NAME | METRIC_KEEP_END,
+	  "which was in", AT(by_stack), .shrink = 24 },
+	{ .name = NULL }
+};
+
+static const struct metric_view view = {
+	metrics, "start,time,step,object,tid,coroutine,stack,because,by_stack",
+	"request,depth,start,time,what,kind,address,symbol,pid,tid,coroutine,"
+	"by_tid,by_coroutine,by_stack,stack"
+};
+
+static char *stack_text(const struct table *t, const struct waits *w,
+			stack_id stack)
+{
+	return stack == 0 ? mem_copy("") :
+	       stack_table_text(w->stacks, t->source.session->funcs, stack,
+				t->csv ? ";" : " > ");
+}
+
+/* Whom a step was because of. */
+static char *because_text(const struct path_who *by, uint32_t tid)
+{
+	return !by->is_known ? mem_copy("") : by->coroutine != 0 ?
+	       mem_print("coroutine %" PRIu64, by->coroutine) :
+	       mem_print("thread %" PRIu32, tid);
+}
+
+static void print_step(struct table *t, const struct waits *w, size_t request,
+		       const struct path_step *of)
+{
+	struct session *const s = t->source.session;
+	const bool is_wait = of->kind == PATH_WAITS;
+	const struct func *const place = !is_wait || of->place == 0 ? NULL :
+					 func_get(s->funcs, of->place);
+	char *const stack = stack_text(t, w, of->stack);
+	char *const by = stack_text(t, w, of->by_stack);
+	struct step_row r = { .request = request, .depth = of->depth,
+		.start = cells_since_start(s, of->begin),
+		.time = of->end - of->begin, .what = words[of->kind],
+		.pid = cells_pid(s, of->who.process),
+		.tid = of->kind == PATH_SUSPENDED ? 0 :
+		       cells_tid(s, of->who.thread),
+		.coroutine = of->who.coroutine, .stack = stack, .by_stack = by,
+		.by_tid = of->by.is_known ? cells_tid(s, of->by.thread) : 0,
+		.by_coroutine = of->by.coroutine,
+		.kind = is_wait ? waits_kind_name(of->of.kind) : "",
+		.symbol = place && place->kind == FUNC_NATIVE ? place->name :
+			  "" };
+	char *const address = !is_wait ? mem_copy("") :
+			      mem_print("0x%" PRIx64, of->of.address);
+
+	char *const step = mem_print("%*s%s", (int)of->depth * 2, "", r.what);
+	char *const object = mem_print("%s%s%s", r.kind, is_wait ? " " : "",
+				       r.symbol[0] ? r.symbol : address);
+	char *const because = because_text(&of->by, r.by_tid);
+
+	r.address = address;
+	r.step = step;
+	r.object = object;
+	r.because = because;
+	table_row(t, &r);
+	mem_free_all(stack, by, address, step, object, because);
+}
+
+/* ---- a request ---------------------------------------------------------- */
+
+/* Steps of one request: the first to the last of a depth, with deeper ones
+ * between them. */
+struct steps {
+	const struct path_step *at;
+	size_t count;
+	uint32_t depth;
+};
+
+/* The step after i of the same depth. */
+static size_t step_next(const struct steps *s, size_t i)
+{
+	for (i++; i < s->count && s->at[i].depth > s->depth; i++)
+		;
+	return i;
+}
+
+ORDER_BY(by_falling, ticks, ORDER(*y, *x))
+
+/* Steps that are shorter than the result are not among the `top` longest. */
+static ticks least_of(const struct steps *s, size_t top)
+{
+	ticks *const all = mem_alloc((s->count + 1) * sizeof(*all));
+	ticks least;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->count; i = step_next(s, i))
+		all[n++] = s->at[i].end - s->at[i].begin;
+	order_sort(all, n, by_falling);
+	least = n > top ? all[top - 1] : 0;
+	mem_free(all);
+	return least;
+}
+
+/* In place of steps that are not shown, the last of which is given, so that the
+ * times still add up. */
+static void print_hidden(struct table *t, const struct waits *w,
+			 const struct steps *s, size_t count, size_t last,
+			 ticks begin, ticks time)
+{
+	struct step_row r = { .time = time, .what = "",
+		.start = cells_since_start(t->source.session, begin),
+		.kind = "", .address = "", .symbol = "", .stack = "",
+		.by_stack = "", .object = "", .because = "" };
+
+	char *const step = mem_print("%*s[%zu shorter]", (int)s->depth * 2, "",
+				     count);
+
+	r.step = step;
+	if (count > 1)
+		table_row(t, &r);
+	else if (count == 1)
+		print_step(t, w, 0, &s->at[last]);
+	mem_free(step);
+}
+
+/* The longest steps in the order of time, each with what others did. */
+static void print_steps(struct table *t, const struct waits *w,
+			const struct steps *s, size_t top)
+{
+	const ticks least = least_of(s, top);
+	const size_t below = top == SIZE_MAX ? top : (size_t)TOP_BELOW;
+	size_t hidden = 0, last = 0, left = top, next;
+	ticks begin = 0, time = 0;
+
+	for (size_t i = 0; i < s->count; i = next) {
+		const ticks its = s->at[i].end - s->at[i].begin;
+
+		next = step_next(s, i);
+		if (its < least || left == 0) {
+			begin = hidden++ == 0 ? s->at[i].begin : begin;
+			time += its;
+			last = i;
+			continue;
+		}
+		print_hidden(t, w, s, hidden, last, begin, time);
+		hidden = 0;
+		time = 0;
+		left--;
+		print_step(t, w, 0, &s->at[i]);
+		if (next > i + 1)
+			print_steps(t, w, &(struct steps){ s->at + i + 1,
+				next - i - 1, s->depth + 1 }, below);
+	}
+	print_hidden(t, w, s, hidden, last, begin, time);
+}
+
+/* Who it is, and what its time was spent in. */
+static void print_title(const struct session *s, size_t number,
+			const struct request *r, const struct steps *steps)
+{
+	char a[OUT_NUMBER], b[OUT_NUMBER];
+	ticks sums[PATH_KINDS] = { 0 };
+	const char *between = "   ";
+
+	for (size_t i = 0; i < steps->count; i = step_next(steps, i))
+		sums[steps->at[i].kind] += steps->at[i].end -
+					   steps->at[i].begin;
+	if (number > 1)
+		putchar('\n');
+	out_print(stdout, "%zu. %s: %s, from %s on, ", number, r->func ?
+		  func_get(s->funcs, r->func)->name : "coroutine",
+		  out_number_time(a, (double)session_ns(s, r->to - r->from)),
+		  out_number_time(b, (double)session_ns(s,
+			cells_since_start(s, r->from))));
+	if (r->who.coroutine != 0)
+		printf("coroutine %" PRIu64, r->who.coroutine);
+	else
+		printf("thread %" PRIu32, cells_tid(s, r->who.thread));
+	putchar('\n');
+	for (int i = 0; i < PATH_KINDS; i++) {
+		if (sums[i] == 0)
+			continue;
+		printf("%s%s %s", between, words[i], out_number_time(a,
+		       (double)session_ns(s, sums[i])));
+		between = ", ";
+	}
+	puts("\n");
+}
+
+static void print_request(struct table *t, const struct waits *w,
+			  struct path *p, const struct request *r,
+			  size_t number)
+{
+	size_t count;
+	struct path_step *const list = path_steps(p, &r->who, r->from, r->to,
+						  (uint32_t)arg_depth, &count);
+	const struct steps steps = { list, count, 0 };
+
+	if (!t->csv) {
+		print_title(t->source.session, number, r, &steps);
+		table_begin(t);
+		print_steps(t, w, &steps, table_top(USUAL_TOP));
+		table_end(t);
+	}
+	for (size_t i = 0; t->csv && i < count; i++)
+		print_step(t, w, number, &list[i]);
+	mem_free(list);
+}
+
+/* ---- the requests ------------------------------------------------------- */
+
+/* A call in a signal handler that interrupted a hook has no lane. */
+static enum cmd_exit find_calls(struct load *load, struct requests *to)
+{
+	struct session *const s = load->session;
+	uint8_t *const wanted = named_functions(s, arg_call);
+	struct slow *const slow = !wanted ? NULL : slow_new(
+		&(struct slow_options){ .wanted = wanted,
+			.funcs = func_count(s->funcs) + 1, .key = SLOW_WALL,
+			.top = arg_requests });
+	enum cmd_exit status = !slow ? CMD_USAGE :
+		load_again(load, &slow_sink, slow) == 0 ? CMD_OK :
+		CMD_UNREADABLE;
+
+	if (slow)
+		slow_finish(slow);
+	for (size_t i = 0; slow && i < slow_found(slow)->count; i++) {
+		const struct slow_call *const c = &slow_found(slow)->calls[i];
+
+		if (c->level == 0)
+			*vec_add(&to->at, &to->room, &to->count) =
+				(struct request){ { true, c->process,
+					c->thread, c->coroutine }, c->begin,
+					c->begin + c->total + c->suspended,
+					c->func };
+	}
+	slow_free(slow);
+	mem_free(wanted);
+	if (status == CMD_OK && to->count == 0) {
+		err_add("of no call of \"%s\" the beginning was recorded",
+			arg_call);
+		status = CMD_UNREADABLE;
+	}
+	return status;
+}
+
+static struct path_who track_who(const struct track *k)
+{
+	return (struct path_who){ true, k->process, k->thread, k->coroutine };
+}
+
+/* From when it first ran to when it last did. */
+static int find_coroutine(const struct chronicle_found *f,
+			  const struct session *s, struct requests *to)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		const struct track *const k = &f->tracks[i];
+
+		if (k->coroutine == id_serial && k->runs > 0 && (id_pid == 0 ||
+		    cells_pid(s, k->process) == id_pid))
+			*vec_add(&to->at, &to->room, &to->count) =
+				(struct request){ track_who(k), k->from,
+						  k->to, 0 };
+	}
+	if (to->count > 1)
+		return err_add("several processes have a coroutine %" PRIu64
+			       "; give PID:%" PRIu64, id_serial, id_serial);
+	return to->count == 1 ? 0 :
+	       err_add("no coroutine %s ran; weft coroutines --top 0 lists "
+		       "them", arg_id);
+}
+
+ORDER_BY(by_time, struct chronicle_mark, UP(at) ?: UP(track))
+ORDER_BY(by_wall, struct request,
+	 ORDER(y->to - y->from, x->to - x->from) ?: UP(from))
+
+/* Each mark B with the last A before it that the same thread or coroutine set;
+ * if it set none, with that of whom else. */
+static int find_marks(const struct chronicle_found *f, struct session *s,
+		      struct requests *to)
+{
+	const char *const dots = strstr(arg_mark, "..");
+	char *const first = mem_print("%.*s", (int)(dots - arg_mark), arg_mark);
+	const size_t count = f->mark_count;
+	struct chronicle_mark *const m = mem_alloc((count + 1) * sizeof(*m));
+	size_t j, any;
+
+	if (count > 0)
+		memcpy(m, f->marks, count * sizeof(*m));
+	order_sort(m, count, by_time);
+	for (size_t i = 0; i < count; i++) {
+		if (!filter_match_text(func_get(s->funcs, m[i].func)->name,
+				       dots + 2))
+			continue;
+		any = count;
+		for (j = i; j-- > 0;) {
+			if (!filter_match_text(func_get(s->funcs,
+					       m[j].func)->name, first))
+				continue;
+			any = any == count ? j : any;
+			if (m[j].track == m[i].track)
+				break;
+		}
+		j = j == SIZE_MAX ? any : j;
+		if (j < count)
+			*vec_add(&to->at, &to->room, &to->count) =
+				(struct request){ track_who(&f->tracks[
+					m[i].track]), m[j].at, m[i].at,
+					m[j].func };
+	}
+	mem_free_all(first, m);
+	order_sort(to->at, to->count, by_wall);
+	return to->count > 0 ? 0 :
+	       err_add("no mark \"%s\" follows a mark \"%.*s\"", dots + 2,
+		       (int)(dots - arg_mark), arg_mark);
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+/* The lanes of a range; to 0: of all. NULL with the cause in the chain. */
+static struct chronicle *collect(struct load *load, ticks from, ticks to)
+{
+	struct chronicle *const c = chronicle_new(&(struct chronicle_options){
+		.by_coroutine = true, .max_spans = MOST_SPANS,
+		.from = from, .to = to, .lanes_of = load->session });
+
+	if (load_again(load, &chronicle_lanes_sink, c) == 0) {
+		chronicle_finish(c);
+		return c;
+	}
+	chronicle_free(c);
+	return NULL;
+}
+
+/* The requests, and the lanes of the time that they took. */
+static enum cmd_exit find(struct load *load, struct requests *to,
+			  struct chronicle **lanes)
+{
+	ticks from = UINT64_MAX, end = 0;
+	enum cmd_exit status = CMD_OK;
+
+	if (arg_call)
+		status = find_calls(load, to);
+	else if (!(*lanes = collect(load, 0, 0)))
+		status = CMD_UNREADABLE;
+	else if ((arg_id ? find_coroutine(chronicle_found(*lanes),
+					  load->session, to) :
+		  find_marks(chronicle_found(*lanes), load->session, to)) != 0)
+		status = CMD_USAGE;
+	if (arg_requests > 0)
+		to->count = MIN(to->count, arg_requests);
+	for (size_t i = 0; i < to->count; i++) {
+		from = MIN(from, to->at[i].from);
+		end = MAX(end, to->at[i].to);
+	}
+	if (status != CMD_OK ||
+	    (*lanes && chronicle_found(*lanes)->below == 0))
+		return status;
+	chronicle_free(*lanes);
+	*lanes = collect(load, from, end + 1);
+	return *lanes ? CMD_OK : CMD_UNREADABLE;
+}
+
+static void print_requests(struct reading *r, const struct chronicle_found *f,
+			   struct waits *w, const struct requests *all)
+{
+	struct path *const p = path_new(r->load.session, f, w);
+	struct table t = { .source.session = r->load.session,
+			   .csv = table_args.csv };
+	char text[OUT_NUMBER];
+
+	reading_print_header(&r->load);
+	table_choose_fixed(&t, &view, NULL);
+	if (t.csv)
+		table_begin(&t);
+	for (size_t i = 0; i < all->count; i++)
+		print_request(&t, w, p, &all->at[i], i + 1);
+	if (t.csv)
+		table_end(&t);
+	if (f->below > 0)
+		table_note("calls shorter than %s are not told apart",
+			   out_number_time(text, (double)session_ns(
+				r->load.session, f->below)));
+	if (!cct_knows_switches(r->load.session->cct, &(uint64_t){ 0 },
+				&(uint64_t){ 0 }))
+		table_note("when threads were off the CPU is not known well: "
+			   "some calls that wait seem to run");
+	path_free(p);
+}
+
+static enum cmd_exit path_print(struct reading *r)
+{
+	struct requests all = { .count = 0 };
+	struct chronicle *c = NULL;
+	enum cmd_exit status = find(&r->load, &all, &c);
+	struct waits w;
+
+	waits_init(&w, r->load.session);
+	if (status == CMD_OK && load_again(&r->load, &waits_sink, &w) != 0)
+		status = CMD_UNREADABLE;
+	waits_sort(&w);
+	if (status == CMD_OK)
+		print_requests(r, chronicle_found(c), &w, &all);
+	waits_fini(&w);
+	chronicle_free(c);
+	mem_free(all.at);
+	return status;
+}
+
+static int path_prepare(struct reading *r)
+{
+	(void)r;
+	if (!arg_call + !arg_id + !arg_mark != 2)
+		return err_add("give one of --call, --id and --mark");
+	if (arg_mark && !strstr(arg_mark, ".."))
+		return err_add("--mark takes two marks, A..B");
+	return arg_id ? filter_args_coroutine("id", arg_id, &id_pid,
+					      &id_serial) : 0;
+}
+
+static const struct filter_refusal refused[] = {
+	{ FILTER_ALL, "a path leads through all threads and coroutines" },
+	{ 0, NULL }
+};
+
+static const struct opt opts[] = {
+	{ .type = OPT_TEXT, .name = "call", .arg = "FUNCTION",
+	  .to = &arg_call, .help = "the requests are calls of this function, "
+	  "the slowest first" },
+	{ .type = OPT_TEXT, .name = "id", .arg = "ID", .to = &arg_id,
+	  .help = "the request is this coroutine; PID:ID if several processes "
+	  "have one with this number" },
+	{ .type = OPT_TEXT, .name = "mark", .arg = "A..B", .to = &arg_mark,
+	  .help = "the requests are from mark A to mark B, the slowest first" },
+	{ .type = OPT_NUMBER, .name = "requests", .arg = "N",
+	  .to = &arg_requests, .help = "requests to show, 0 for all" },
+	{ .type = OPT_NUMBER, .letter = 'd', .name = "depth", .arg = "N",
+	  .to = &arg_depth, .help = "what those did meanwhile because of whom "
+	  "it waited, and those because of whom these did, and so on" },
+	TABLE_TOP("steps to show, the longest", 30),
+	TABLE_CSV("rows for scripts: full names, times in ns"),
+	{ .type = OPT_END }
+};
+
+const struct cmd cmd_path = {
+	.name = "path",
+	.args = "DIR",
+	.summary = "show what the time of one request was spent in, step by "
+		   "step",
+	.about =
+	"Reads the trace in the folder DIR. Shows the time of a request as\n"
+	"steps without gaps, which add up to its wall time. A request is a\n"
+	"call of a function (the slowest one), a coroutine from when it first\n"
+	"ran until it last did, or what a thread or coroutine did from one\n"
+	"mark to another.\n"
+	"\n"
+	"A step runs (in: where it spent most of the time), has no core\n"
+	"(run-wait; because of: the thread of the program that ran longest\n"
+	"meanwhile), waits for an object (recorded with weft record --waits;\n"
+	"because of: who held it, or let it go on), is blocked in another\n"
+	"call, or is suspended (because of: who resumed it).\n"
+	"\n"
+	"Below a step that waits or is suspended, indented, are the steps of\n"
+	"the one whom it was because of, in the same time.\n"
+	"\n"
+	"In CSV, depth 0 is the request itself. A step of depth 1 and more\n"
+	"says what by_coroutine (0: the thread by_tid) of the last step of a\n"
+	"lower depth did meanwhile. Stacks are names, outermost first,\n"
+	"separated by ;.",
+	.opts = opts,
+	.refused = refused,
+	.prepare = path_prepare,
+	.print = path_print,
+	.needs = "single steps",
+};

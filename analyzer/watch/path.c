@@ -1,0 +1,552 @@
+/* path.c - walks along the lanes of a chronicle: the topmost span of a lane
+ * says whether its coroutine runs; the waits of the thread below it, and the
+ * objects that this waited for, divide the rest.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/watch/path.h"
+#include "analyzer/base/map.h"
+#include "analyzer/base/order.h"
+#include "analyzer/base/vec.h"
+
+/* Coroutines that resume one another. */
+enum { MAX_RUNS = 4096 };
+
+/* By span of a track, that which contains it; and the spans of depth 0. */
+struct index { uint32_t *parent, *base; size_t bases; };
+
+struct path {
+	const struct session *session;
+	const struct chronicle_found *found;
+	struct waits *waits;
+	/* By thread's index, or by process and serial: the track + 1. */
+	struct map *of_thread, *of_coroutine;
+	struct index *index;     /* by track, empty: not asked for yet */
+	const struct waits_span **spans; /* by thread, then by begin */
+	size_t span_count;
+	struct path_step *steps; size_t count, room;
+	uint32_t depth;          /* the deepest steps */
+};
+
+ORDER_BY(by_thread, struct waits_span *, ORDER((*x)->thread, (*y)->thread) ?:
+	 ORDER((*x)->begin, (*y)->begin))
+
+static void find_tracks(struct path *p)
+{
+	for (size_t i = 0; i < p->found->count; i++) {
+		const struct track *const k = &p->found->tracks[i];
+		uint32_t *at;
+
+		if (k->level > 0)
+			continue;
+		at = k->coroutine == 0 ? map_put(p->of_thread, k->thread, 0) :
+		     map_put(p->of_coroutine, k->process, k->coroutine);
+		if (*at == 0)
+			*at = (uint32_t)i + 1;
+	}
+}
+
+struct path *path_new(const struct session *s, const struct chronicle_found *f,
+		      struct waits *w)
+{
+	struct path *const p = mem_alloc(sizeof(*p));
+
+	*p = (struct path){ .session = s, .found = f, .waits = w,
+		.of_thread = map_new(), .of_coroutine = map_new(),
+		.index = mem_alloc((f->count + 1) * sizeof(*p->index)),
+		.spans = mem_alloc((w->span_count + 1) * sizeof(*p->spans)),
+		.span_count = w->span_count };
+	find_tracks(p);
+	for (size_t i = 0; i < w->span_count; i++)
+		p->spans[i] = &w->spans[i];
+	order_sort(p->spans, p->span_count, by_thread);
+	return p;
+}
+
+void path_free(struct path *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->found->count; i++)
+		mem_free_all(p->index[i].parent, p->index[i].base);
+	map_free(p->of_thread);
+	map_free(p->of_coroutine);
+	mem_free_all(p->index, p->spans, p->steps, p);
+}
+
+/* ---- what a lane shows at a moment -------------------------------------- */
+
+static const struct index *index_of(struct path *p, uint32_t track)
+{
+	const struct track *const k = &p->found->tracks[track];
+	struct index *const x = &p->index[track];
+	uint32_t *last = NULL;
+	size_t room = 0, base_room = 0;
+
+	if (x->parent)
+		return x;
+	x->parent = mem_alloc((k->count + 1) * sizeof(*x->parent));
+	for (size_t i = 0; i < k->count; i++) {
+		const uint32_t depth = k->spans[i].depth;
+
+		vec_need(&last, &room, (size_t)depth + 1);
+		last[depth] = (uint32_t)i;
+		x->parent[i] = depth == 0 ? TRACK_NONE : last[depth - 1];
+		if (depth == 0)
+			*vec_add(&x->base, &base_room, &x->bases) = (uint32_t)i;
+	}
+	mem_free(last);
+	return x;
+}
+
+/* The deepest span of the track at a tick, or TRACK_NONE. *until: how long it
+ * is so, if that is less than it was. */
+static uint32_t span_at(struct path *p, uint32_t track, ticks at, ticks *until)
+{
+	const struct track *const k = &p->found->tracks[track];
+	const uint32_t *const parent = index_of(p, track)->parent;
+	const size_t next = ORDER_FIRST(i, k->count, k->spans[i].begin <= at);
+	uint32_t i = next == 0 ? TRACK_NONE : (uint32_t)next - 1;
+
+	while (i != TRACK_NONE && k->spans[i].end <= at)
+		i = parent[i];
+	if (next < k->count)
+		*until = MIN(k->spans[next].begin, *until);
+	if (i != TRACK_NONE)
+		*until = MIN(k->spans[i].end, *until);
+	return i;
+}
+
+/* The span of depth 0 at a tick, or NULL. *next: the one after the tick, or
+ * NULL. */
+static const struct span *base_at(struct path *p, uint32_t track, ticks at,
+				  const struct span **next)
+{
+	const struct span *const spans = p->found->tracks[track].spans;
+	const struct index *const x = index_of(p, track);
+	const size_t n = ORDER_FIRST(i, x->bases,
+				     spans[x->base[i]].begin <= at);
+
+	*next = n < x->bases ? &spans[x->base[n]] : NULL;
+	return n > 0 && spans[x->base[n - 1]].end > at ?
+	       &spans[x->base[n - 1]] : NULL;
+}
+
+/* The track of the thread that a track's coroutine is on at a tick. */
+static uint32_t thread_at(struct path *p, uint32_t track, ticks at)
+{
+	const struct span *next, *s;
+
+	for (int i = 0; i < MAX_RUNS && track != TRACK_NONE; i++) {
+		if (p->found->tracks[track].coroutine == 0)
+			return track;
+		s = base_at(p, track, at, &next);
+		track = s && s->kind == SPAN_ACTIVE ? s->to : TRACK_NONE;
+	}
+	return TRACK_NONE;
+}
+
+/* A stack with the calls of a track at a tick, up to a span. */
+static stack_id push_calls(struct path *p, uint32_t track, uint32_t span,
+			   stack_id stack)
+{
+	const struct track *const k = &p->found->tracks[track];
+	const uint32_t depth = k->spans[span].depth;
+	uint32_t *const at = mem_alloc(((size_t)depth + 1) * sizeof(*at));
+	bool is_body = k->coroutine != 0;
+
+	for (uint32_t i = span; i != TRACK_NONE;
+	     i = index_of(p, track)->parent[i])
+		at[k->spans[i].depth] = i;
+	for (uint32_t d = 0; d <= depth; d++) {
+		const struct span *const s = &k->spans[at[d]];
+
+		if (s->kind != SPAN_CALL || s->func == 0)
+			continue;
+		stack = stack_table_push(p->waits->stacks, stack, s->func,
+					 is_body ? STACK_BODY : 0);
+		is_body = false;
+	}
+	mem_free(at);
+	return stack;
+}
+
+/* The stitched stack of a thread's track at a tick; below: without that
+ * coroutine's part, and all on top of it. */
+static stack_id stack_at(struct path *p, uint32_t track, ticks at,
+			 uint32_t below)
+{
+	stack_id stack = 0;
+	ticks until = UINT64_MAX;
+
+	for (int i = 0; i < MAX_RUNS && track != TRACK_NONE; i++) {
+		const uint32_t span = span_at(p, track, at, &until);
+		const struct track *const k = &p->found->tracks[track];
+
+		if (span == TRACK_NONE)
+			break;
+		stack = push_calls(p, track, span, stack);
+		track = k->spans[span].kind == SPAN_RUN &&
+			k->spans[span].to != below ? k->spans[span].to :
+			TRACK_NONE;
+	}
+	return stack;
+}
+
+/* The innermost function at a tick, also in coroutines that run; 0: none.
+ * *until: as in span_at. */
+static func_id func_at(struct path *p, uint32_t track, ticks at, ticks *until)
+{
+	func_id func = 0;
+
+	for (int i = 0; i < MAX_RUNS && track != TRACK_NONE; i++) {
+		const uint32_t span = span_at(p, track, at, until);
+		const struct span *s;
+
+		if (span == TRACK_NONE)
+			break;
+		s = &p->found->tracks[track].spans[span];
+		func = s->func ? s->func : func;
+		track = s->kind == SPAN_RUN ? s->to : TRACK_NONE;
+	}
+	return func;
+}
+
+/* A moment at which the function was innermost that was so for most of the
+ * time. */
+static ticks hottest(struct path *p, uint32_t track, ticks from, ticks to)
+{
+	struct sum { ticks all, longest, at; } *sums = NULL, *best = NULL;
+	struct map *const of = map_new();
+	size_t count = 0, room = 0;
+	ticks at = from, until, found;
+
+	for (; at < to; at = until) {
+		uint32_t *i;
+
+		until = to;
+		i = map_put(of, func_at(p, track, at, &until), 0);
+		if (*i == 0) {
+			*vec_add(&sums, &room, &count) = (struct sum){ 0 };
+			*i = (uint32_t)count;
+		}
+		sums[*i - 1].all += until - at;
+		if (until - at > sums[*i - 1].longest) {
+			sums[*i - 1].longest = until - at;
+			sums[*i - 1].at = at;
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		best = !best || sums[i].all > best->all ? &sums[i] : best;
+	found = best ? best->at : from;
+	map_free(of);
+	mem_free(sums);
+	return found;
+}
+
+/* ---- steps -------------------------------------------------------------- */
+
+static uint32_t track_of(const struct path *p, const struct path_who *who)
+{
+	const uint32_t at = !who->is_known ? 0 : who->coroutine == 0 ?
+		map_find(p->of_thread, who->thread, 0) :
+		map_find(p->of_coroutine, who->process, who->coroutine);
+
+	return at == 0 ? (uint32_t)TRACK_NONE : at - 1;
+}
+
+static struct path_who who_at(struct path *p, uint32_t track, ticks at)
+{
+	const uint32_t on = thread_at(p, track, at);
+	const struct track *k;
+
+	if (track == TRACK_NONE)
+		return (struct path_who){ .is_known = false };
+	k = &p->found->tracks[track];
+	return (struct path_who){ .is_known = true, .process = k->process,
+		.thread = on == TRACK_NONE ? k->thread :
+			  p->found->tracks[on].thread,
+		.coroutine = k->coroutine };
+}
+
+static void add(struct path *p, struct path_step s)
+{
+	if (s.begin < s.end)
+		*vec_add(&p->steps, &p->room, &p->count) = s;
+}
+
+/* The wait of a thread for an object at a tick, or NULL. *next: when the one
+ * after it begins, if that is less than it was. */
+static const struct waits_span *wait_at(const struct path *p, uint32_t thread,
+					ticks at, ticks *next)
+{
+	const size_t i = ORDER_FIRST(k, p->span_count,
+		p->spans[k]->thread < thread || (p->spans[k]->thread == thread
+		&& p->spans[k]->begin <= at));
+
+	if (i < p->span_count && p->spans[i]->thread == thread)
+		*next = MIN(p->spans[i]->begin, *next);
+	return i > 0 && p->spans[i - 1]->thread == thread &&
+	       p->spans[i - 1]->end > at ? p->spans[i - 1] : NULL;
+}
+
+/* How long a track's thread ran in a time; 0 if that is not known. */
+static ticks ran(struct path *p, uint32_t track, ticks from, ticks to)
+{
+	const uint32_t thread = p->found->tracks[track].thread;
+	const struct track *const w = p->found->tracks[track].waits;
+	const bool is_known = thread >= p->session->thread_count ||
+			      p->session->threads[thread].known > 0;
+	const struct span *next, *s;
+	ticks sum = 0, until = to;
+	size_t i;
+
+	if (!is_known || wait_at(p, thread, from, &until) || until < to)
+		return 0;
+	for (ticks at = from; at < to; at = MIN(to, s ? s->end : next->begin)) {
+		s = base_at(p, track, at, &next);
+		if (s && s->kind == SPAN_ACTIVE)
+			sum += MIN(to, s->end) - at;
+		else if (!s && !next)
+			break;
+	}
+	i = !w ? 0 : ORDER_FIRST(k, w->count, w->spans[k].end <= from);
+	for (; w && i < w->count && w->spans[i].begin < to; i++) {
+		const ticks off = MIN(to, w->spans[i].end) -
+				  MAX(from, w->spans[i].begin);
+
+		sum -= MIN(sum, off);
+	}
+	return sum;
+}
+
+/* The thread that ran longest in the time in which this one had no core, unless
+ * that is less than a quarter of it: other programs ran then. */
+static void add_ready(struct path *p, struct path_step s)
+{
+	const ticks span = s.end - s.begin;
+	uint32_t best = TRACK_NONE;
+	ticks most = span / 4;
+
+	for (uint32_t i = 0; i < p->found->count; i++) {
+		const struct track *const k = &p->found->tracks[i];
+		const ticks sum = k->coroutine != 0 || k->level > 0 ||
+			k->thread == s.who.thread ? 0 :
+			ran(p, i, s.begin, s.end);
+
+		if (sum > most) {
+			most = sum;
+			best = i;
+		}
+	}
+	s.kind = PATH_READY;
+	s.by = who_at(p, best, s.begin);
+	if (best != TRACK_NONE)
+		s.by_stack = stack_at(p, best, hottest(p, best, s.begin, s.end),
+				      TRACK_NONE);
+	add(p, s);
+}
+
+static void follow(struct path *, uint32_t track, ticks from, ticks to,
+		   uint32_t depth);
+
+/* The step, and what the one did whom it was because of. */
+static void add_with(struct path *p, struct path_step s)
+{
+	const uint32_t by = track_of(p, &s.by);
+
+	add(p, s);
+	if (s.depth < p->depth && by != TRACK_NONE)
+		follow(p, by, s.begin, s.end, s.depth + 1);
+}
+
+/* The thread that held the object when the wait began. */
+static struct path_who owner_of(const struct path *p,
+				const struct waits_span *w)
+{
+	const struct session *const s = p->session;
+
+	for (uint32_t i = 0; w->owner != 0 && i < s->thread_count; i++)
+		if (s->threads[i].process == w->of.process &&
+		    s->threads[i].tid == w->owner)
+			return (struct path_who){ true, w->of.process, i, 0 };
+	return (struct path_who){ .is_known = false };
+}
+
+/* An end of a wait comes before it ends. */
+static bool is_before(const struct waits_end *e, const struct waits_span *w,
+		      ticks at)
+{
+	const int order = waits_compare(&e->of, &w->of);
+
+	return order < 0 || (order == 0 && e->at <= at);
+}
+
+/* A wait for an object up to s.end, which may be before it ends: a part for
+ * each of those who held it in turn. Returns when the last of them let it go;
+ * what follows is due to nobody. */
+static ticks add_waits(struct path *p, struct path_step s,
+		       const struct waits_span *w)
+{
+	const struct waits *const all = p->waits;
+	const ticks end = s.end;
+	size_t i = ORDER_FIRST(k, all->end_count,
+			       is_before(&all->ends[k], w, s.begin));
+	size_t j = ORDER_FIRST(k, all->end_count,
+			       is_before(&all->ends[k], w, w->begin));
+	bool any = j < i;
+
+	s.kind = PATH_WAITS;
+	s.of = w->of;
+	s.place = w->place;
+	s.stack = w->stack;
+	for (; s.begin < end && i < all->end_count; i++) {
+		const struct waits_end *const e = &all->ends[i];
+
+		if (waits_compare(&e->of, &w->of) != 0 || e->at >= w->end)
+			break;
+		if (e->thread == w->thread)
+			continue; /* it gives a mutex back, and waits then */
+		s.end = MIN(end, e->at);
+		s.by = (struct path_who){ true, e->of.process, e->thread,
+					  e->coroutine };
+		s.by_stack = e->stack;
+		add_with(p, s);
+		s.begin = s.end;
+		any = true;
+	}
+	if (any)
+		return s.begin;
+	s.end = end;
+	s.by = owner_of(p, w);
+	if (s.by.is_known && track_of(p, &s.by) != TRACK_NONE)
+		s.by_stack = stack_at(p, track_of(p, &s.by), s.begin,
+				      TRACK_NONE);
+	add_with(p, s);
+	return end;
+}
+
+/* The same of time that a thread was off the CPU. */
+static const struct span *off_at(const struct track *w, ticks at, ticks *next)
+{
+	const size_t i = !w ? 0 : ORDER_FIRST(k, w->count,
+					      w->spans[k].end <= at);
+
+	if (!w || i == w->count)
+		return NULL;
+	if (w->spans[i].begin > at) {
+		*next = MIN(w->spans[i].begin, *next);
+		return NULL;
+	}
+	return &w->spans[i];
+}
+
+/* From s.begin to s.end at most the same holds of a thread; on: its track.
+ * Returns until when. */
+static ticks add_same(struct path *p, uint32_t track, uint32_t on,
+		      struct path_step s)
+{
+	ticks next = s.end;
+	const struct waits_span *const w =
+		wait_at(p, s.who.thread, s.begin, &next);
+	const struct span *const off = off_at(p->found->tracks[on].waits,
+					      s.begin, &next);
+	ticks until;
+
+	if (w) {
+		s.end = MIN(s.end, w->end);
+		until = add_waits(p, s, w);
+		if (until > s.begin)
+			return until;
+	}
+	/* Let go on, and not yet going on, it may wait for a core. */
+	s.end = MIN(next, off ? MIN(s.end, off->end) : s.end);
+	if (off && off->kind == SPAN_READY) {
+		s.stack = stack_at(p, on, s.begin, TRACK_NONE);
+		add_ready(p, s);
+		return s.end;
+	}
+	s.kind = w ? PATH_WAITS : off ? PATH_BLOCKED : PATH_RUNS;
+	if (w) {
+		s.of = w->of;
+		s.place = w->place;
+	}
+	s.stack = w ? w->stack : stack_at(p, on, off ? s.begin :
+		hottest(p, track, s.begin, s.end), TRACK_NONE);
+	add(p, s);
+	return s.end;
+}
+
+/* The coroutine's own stack when it was last active before a tick. */
+static stack_id last_stack(struct path *p, uint32_t track, ticks at)
+{
+	const struct span *const spans = p->found->tracks[track].spans;
+	const struct index *const x = index_of(p, track);
+	const size_t n = ORDER_FIRST(i, x->bases, spans[x->base[i]].end <= at);
+	ticks until = UINT64_MAX;
+	uint32_t span = TRACK_NONE;
+
+	if (n > 0 && spans[x->base[n - 1]].end > 0)
+		span = span_at(p, track, spans[x->base[n - 1]].end - 1,
+			       &until);
+	return span == TRACK_NONE ? 0 : push_calls(p, track, span, 0);
+}
+
+/* A coroutine is not active until `next` begins. */
+static void add_suspended(struct path *p, uint32_t track, struct path_step s,
+			  const struct span *next)
+{
+	const bool is_resumed = next && next->to != TRACK_NONE;
+	const uint32_t on = is_resumed ?
+			    thread_at(p, next->to, next->begin) : TRACK_NONE;
+
+	s.kind = PATH_SUSPENDED;
+	s.stack = last_stack(p, track, s.begin);
+	if (is_resumed)
+		s.by = who_at(p, next->to, next->begin);
+	if (on != TRACK_NONE)
+		s.by_stack = stack_at(p, on, next->begin, track);
+	add_with(p, s);
+}
+
+static void follow(struct path *p, uint32_t track, ticks from, ticks to,
+		   uint32_t depth)
+{
+	const struct track *const k = &p->found->tracks[track];
+
+	while (from < to) {
+		const struct span *next;
+		const struct span *const s = base_at(p, track, from, &next);
+		const uint32_t on = s && s->kind == SPAN_ACTIVE ?
+				    thread_at(p, track, from) : TRACK_NONE;
+		struct path_step step = { .kind = PATH_UNKNOWN, .begin = from,
+			.depth = depth, .who = who_at(p, track, from),
+			.end = MIN(to, s ? s->end : next ? next->begin : to) };
+
+		if (on != TRACK_NONE)
+			step.end = add_same(p, track, on, step);
+		else if (!s && k->coroutine != 0)
+			add_suspended(p, track, step, next);
+		else
+			add(p, step);
+		from = step.end;
+	}
+}
+
+struct path_step *path_steps(struct path *p, const struct path_who *who,
+			     ticks from, ticks to, uint32_t depth,
+			     size_t *count)
+{
+	struct path_step *steps;
+	const uint32_t track = track_of(p, who);
+
+	p->depth = depth;
+	if (track != TRACK_NONE)
+		follow(p, track, from, to, 0);
+	else
+		add(p, (struct path_step){ .kind = PATH_UNKNOWN, .begin = from,
+			.end = to, .who = *who });
+	steps = p->steps;
+	*count = p->count;
+	p->steps = NULL;
+	p->count = p->room = 0;
+	return steps;
+}

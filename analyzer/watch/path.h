@@ -1,0 +1,63 @@
+/* path.h - where the time of one request went: the steps of a thread or
+ * coroutine from one moment to another, without gaps, and because of whom it
+ * did not run. Made of what a chronicle and the waits have collected. Pure.
+ * SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "analyzer/watch/chronicle.h"
+#include "analyzer/watch/waits.h"
+
+enum path_kind {
+	PATH_RUNS,
+	PATH_READY,              /* it had no core; by: which thread of the
+	                          * program ran longest, if any ran for long */
+	PATH_WAITS,              /* for an object; by: who let it go on, or
+	                          * held the object; none: it was let go on
+	                          * before, and had not gone on yet */
+	PATH_BLOCKED,            /* it slept in another call, which is the
+	                          * innermost of the stack */
+	PATH_SUSPENDED,          /* by: who resumed it; none: nobody did */
+	PATH_UNKNOWN,            /* no records */
+	PATH_KINDS
+};
+
+/* A coroutine, or (serial 0) a thread. */
+struct path_who {
+	bool is_known;
+	uint32_t process, thread; /* indices; a coroutine's thread is that on
+	                           * which it was then */
+	uint64_t coroutine;
+};
+
+struct path_step {
+	enum path_kind kind;
+	/* 0: of the request. Else it says what `by` of the last step of a
+	 * lower depth did in that step's time: such steps have no gaps,
+	 * either. */
+	uint32_t depth;
+	ticks begin, end;        /* begin < end */
+	struct path_who who, by;
+	struct waits_object of;  /* PATH_WAITS */
+	func_id place;           /* where the object lies, or 0 */
+	/* In the waits' table; 0: not known. runs: that in which most of the
+	 * time was spent; suspended: the coroutine's own; by_stack: where `by`
+	 * ended it. */
+	stack_id stack, by_stack;
+};
+
+struct path;
+/* Of a chronicle with lanes for all coroutines, and of sorted waits of the same
+ * trace: borrowed until path_free. */
+struct path *path_new(const struct session *, const struct chronicle_found *,
+		      struct waits *);
+void path_free(struct path *);           /* NULL is allowed */
+
+/* The steps, with those of others up to a depth. The caller frees the array
+ * with mem_free. */
+struct path_step *path_steps(struct path *, const struct path_who *,
+			     ticks from, ticks to, uint32_t depth,
+			     size_t *count);
+
+/* Decisions: of a lock whose holders changed while it was waited for there is a
+ * step for each. Whoever ran instead is a guess: the kernel does not say on
+ * which core a thread waited. */

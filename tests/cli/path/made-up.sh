@@ -1,0 +1,33 @@
+#!/bin/bash
+# weft path of a made-up trace: of a call, of a coroutine, from a mark to another;
+# the steps of each request add up to it, at each depth.
+# SPDX-License-Identifier: MIT
+. tests/cli/same.inc
+make_trace t coroutines=1 chunks=2 threads=3
+same call 0 "$W" path -n 4 --call body t
+same id 0 "$W" path --id 102 -n 3 --depth 1 t
+same mark 1 "$W" path --mark 'a..b' t
+"$W" path --call '*' --requests 50 --csv "$T/t" 2>/dev/null >"$T/steps"
+"$W" slow --sort wall -n 50 --csv '*' "$T/t" 2>/dev/null >"$T/slow"
+awk -F, 'FNR == 1 {
+	for (i = 1; i <= NF; i++)
+		at[NR == FNR, $i] = i
+	next
+}
+NR == FNR { wall[FNR - 1] = $at[1, "wall_ns"]; next }
+$at[0, "depth"] == 0 { sum[$at[0, "request"]] += $at[0, "time_ns"] }
+{ deep += $at[0, "depth"] > 0 }
+END {
+	for (r in wall)
+		if (wall[r] - sum[r] > 30 || sum[r] - wall[r] > 30) {
+			print "request " r ": " sum[r] " not " wall[r]
+			bad = 1
+		}
+	exit bad || !(50 in wall) || deep == 0
+}' "$T/slow" "$T/steps" || fail "steps do not add up"
+same none 1 "$W" path t
+same two 1 "$W" path --id 102 --call body t
+same half 1 "$W" path --mark tick t
+same unknown 1 "$W" path --call nobody t
+same no-coroutine 1 "$W" path --id 77777 t
+same refused 1 "$W" path --thread 1 --call body t

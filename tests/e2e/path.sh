@@ -1,0 +1,28 @@
+#!/bin/bash
+# The path of a thousand requests of coroutines on four threads: its steps add up to
+# what each took by the program's own clock, and so do those in which it is
+# suspended; who is named as the holder of the lock was it, and who resumed a
+# coroutine is known. The steps of others fill the time without gaps, too.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+
+as_counted() {
+	record --waits -- "$P/p_path" || fail "weft record fails"
+	grep -qx 'weft: lost: 0' "$T/err" || fail "something was lost"
+	for what in '--call handle' '--mark begins..ends'; do
+		"$WEFT" path $what --requests 0 --csv "$T/trace" >"$T/path" \
+			2>"$T/report.err" || fail "weft path"
+		lua5.4 tests/e2e/path.lua "$T/out" "$T/path" >"$T/said" &&
+			continue
+		tail -20 "$T/said"
+		return 1
+	done
+}
+pkg-config --exists lua5.4 || { echo "no lua5.4 for programs"; exit 77; }
+one_of 5 as_counted
+
+# The same for people, of a single coroutine.
+id=$(awk -F, 'NR == 2 { print $11 }' "$T/path")
+"$WEFT" path --id "$id" "$T/trace" >"$T/said" || fail "weft path --id"
+grep -q "^1\. coroutine: .*, coroutine $id\$" "$T/said" || fail "no title"
+grep -q ' suspended .*thread .*run_all' "$T/said" || fail "no resumer"
