@@ -133,6 +133,8 @@ struct pool {
 	uint64_t asked;               /* its size before it was rounded */
 	uint32_t attached;            /* 1: programs join that run already, and
 	                               * leave again (attach.h) */
+	uint32_t heap;                /* 1: calls that take memory or give it
+	                               * back are recorded, too */
 	uint64_t brief;               /* calls that record nothing inside and
 	                               * take less ticks are counted; 0: none */
 

@@ -75,6 +75,7 @@ enum {
 	X(CREATE, 9, 2, "a coroutine is made by the code that runs here")      \
 	X(LEAVE_OLD, 10, 0, "a call of function that began unseen ends")       \
 	X(INTERRUPT, 11, 2, "a signal handler begins to run; level > 0 only")  \
+	X(HEAP, 12, 0, "memory is taken, given back, or moved; flags: how")   \
 	X(WAIT, 13, 2, "what the innermost call waits for, or ends waits for")\
 	X(NOTED, 14, 4, "which Lua functions a VM is in, at a tick")           \
 	X(OPERAND, 15, 0, "belongs to the record before")
@@ -97,6 +98,10 @@ enum rec_kind {
  *            none, or not known; mostly also two indices of the dictionary, or
  *            REC_FUNC_OMITTED: what lies at that address, and the code that
  *            makes the call
+ *   HEAP     address of the block; but for a free: its size, an index of the
+ *            dictionary or REC_FUNC_OMITTED: the code that makes the call; of a
+ *            move: the block's address before; ticks since the move began, when
+ *            the block was still there
  *   NOTED    ns on the CPU that it stands for; ns since the thread's last NOTED
  *            in which Lua may have run and nothing was noted; serial of the VM;
  *            number of frames that follow, outermost first: a function, and in
@@ -153,6 +158,13 @@ enum {
 	WAIT_JOIN = 7,       /* the object is what pthread_join is given */
 	WAIT_KIND = 15,      /* mask of the above */
 	WAIT_ENDS = 16,      /* others wait, and this call lets one go on */
+};
+
+/* HEAP's flags. Readers skip others. */
+enum {
+	HEAP_TAKE = 1,
+	HEAP_FREE = 2,
+	HEAP_MOVE = 3,       /* at address 0: there is no block any more */
 };
 
 /* NOTED's flags: what the VM was doing. It was in the innermost frame, but for

@@ -471,6 +471,27 @@ static int check_wait(const struct chunk *c, size_t i, size_t n)
 	return 0;
 }
 
+/* The operands of a HEAP, and who it says calls. */
+static int check_heap(const struct chunk *c, size_t i, size_t n)
+{
+	static const size_t least[] = { [HEAP_TAKE] = 3, [HEAP_FREE] = 1,
+					[HEAP_MOVE] = 5 };
+	const uint32_t what = rec_func(c->records[i]);
+	uint64_t site;
+
+	if (what < HEAP_TAKE || what > HEAP_MOVE)
+		return 0;
+	if (n - 1 < least[what])
+		return err_add("record %zu: kind %d has %zu operands", i,
+			       (int)REC_HEAP, n - 1);
+	site = what == HEAP_FREE ? REC_FUNC_OMITTED :
+	       rec_value(c->records[i + 3]);
+	if (site != REC_FUNC_OMITTED && site >= c->header.funcs)
+		return err_add("record %zu: HEAP names %" PRIu64 " of %" PRIu32,
+			       i, site, c->header.funcs);
+	return 0;
+}
+
 /* Frames follow the four operands that each NOTED has. */
 static int check_noted(const struct chunk *c, size_t i, size_t n)
 {
@@ -510,6 +531,7 @@ static int check_record(const struct chunk *c, size_t i, size_t *n)
 		return err_add("record %zu: a mark that is no name", i);
 	return kind == REC_RESUME ? check_resume(c, i, *n) :
 	       kind == REC_WAIT ? check_wait(c, i, *n) :
+	       kind == REC_HEAP ? check_heap(c, i, *n) :
 	       kind == REC_NOTED ? check_noted(c, i, *n) : 0;
 }
 

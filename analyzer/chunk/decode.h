@@ -14,6 +14,7 @@
  *   every record of a known kind has its operands; every function index in
  *     records, stacks and hints is < header.funcs (or REC_FUNC_OMITTED, in a
  *     stack); a MARK's function is a DICT_NAME; so are the indices of a WAIT
+ *     or HEAP
  *   the ticks of all records together are <= tick_end - tick_begin;
  *     tick_end < 2^63
  *   every dictionary word has a known kind; its module or item exists

@@ -251,6 +251,23 @@ static void wait_for(void *ctx, const struct replay_event *e)
 	       kind ? kind : "?", e->object, e->owner);
 }
 
+/* Memory is taken, given back, or moved. */
+static void heap(void *ctx, const struct replay_event *e)
+{
+	const struct dump *const d = ctx;
+
+	if (!is_shown(d, e, e->coroutine))
+		return;
+	print_event(d, e->reason == HEAP_TAKE ? "heap_take" :
+		    e->reason == HEAP_FREE ? "heap_free" : "heap_move", e);
+	printf(" block=0x%" PRIx64, e->object);
+	if (e->reason != HEAP_FREE)
+		printf(" size=%" PRIu64, e->size);
+	if (e->reason == HEAP_MOVE)
+		printf(" old=0x%" PRIx64, e->old);
+	putchar('\n');
+}
+
 /* ---- the command -------------------------------------------------------- */
 
 /* Chunks are not interpreted; damaged ones are left out by the reader. Filters
@@ -279,7 +296,7 @@ static enum cmd_exit dump_print(struct reading *r)
 	static const struct replay_sink sink = {
 		.enter = enter, .leave = leave, .resume = resume,
 		.suspend = suspend, .create = create, .mark = mark,
-		.wait = wait_for,
+		.wait = wait_for, .heap = heap,
 	};
 	struct dump d = { &r->load, filter_args_threads(r->load.session),
 			  map_new() };
@@ -316,7 +333,8 @@ const struct cmd cmd_dump = {
 	"filter.weft.explode (native_enter, native_exit, lua_call,\n"
 	"lua_return, coroutine_resume, coroutine_suspend), and\n"
 	"coroutine_create, mark, wait and wait_end (what the call waits for,\n"
-	"or lets others go on with, and which thread held it).\n"
+	"or lets others go on with, and which thread held it), heap_take,\n"
+	"heap_free and heap_move (with block, size, and where it was).\n"
 	"\n"
 	"Each thread's lines are in order of time; \"sort -sn\" puts those\n"
 	"of all threads in order.",

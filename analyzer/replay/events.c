@@ -139,6 +139,28 @@ void replay_emit_wait(struct replay *r, struct stream *st,
 		r->sink->wait(r->ctx, &e);
 }
 
+/* Which flags have which operands, decode_chunk has checked. */
+void replay_emit_heap(struct replay *r, struct stream *st,
+		      const uint64_t *record)
+{
+	struct replay_event e = event(r, st, st->now);
+
+	e.depth = (uint32_t)(st->depth - 1);
+	e.reason = rec_func(record[0]);
+	e.object = rec_value(record[1]);
+	e.begin = st->now;
+	if (e.reason != HEAP_FREE) {
+		e.size = rec_value(record[2]);
+		e.site = named_in(r, record, 4, 3);
+	}
+	if (e.reason == HEAP_MOVE) {
+		e.old = rec_value(record[4]);
+		e.begin -= rec_value(record[5]);
+	}
+	if (r->sink->heap)
+		r->sink->heap(r->ctx, &e);
+}
+
 void replay_emit_create(struct replay *r, struct stream *st, uint64_t serial,
 			uint64_t vm)
 {

@@ -65,16 +65,19 @@ struct replay_event {
 	uint32_t reason;                /* REPLAY_UNWOUND: enum unwind; suspend:
 	                                 * SUSPEND_YIELD, _RETURN, _ERROR or
 	                                 * _CLOSED; resume: the last of these if
-	                                 * it is only closed then; wait: its
-	                                 * flags */
+	                                 * it is only closed then; wait, heap:
+	                                 * its flags */
 	bool inferred;                  /* resume, suspend: not seen itself */
 	uint64_t slept;                 /* resume: ticks since its suspend */
 	uint64_t vm;                    /* create: the VM's serial */
-	uint64_t object;                /* wait: what is waited for */
+	uint64_t object;                /* wait: what is waited for; heap: the
+	                                 * block */
+	uint64_t size, old;             /* heap: its size; where it was */
+	ticks begin;                    /* heap: when it was still there */
 	uint32_t owner;                 /* wait: the tid that held it, or 0 */
 	func_id place, site;            /* wait: the object's place, and that of
 	                                 * the code that calls, as functions;
-	                                 * 0: not known */
+	                                 * 0: not known. heap: site alone */
 	enum replay_deferred deferred;  /* enter, leave */
 	const struct stream *stream;    /* its stack: after an enter, a leave
 	                                 * and a resume; before a suspend */
@@ -120,6 +123,8 @@ struct replay_sink {
 	/* What the innermost call, which is open, waits for or ends waits
 	 * for. */
 	void (*wait)(void *ctx, const struct replay_event *);
+	/* Memory is taken, given back, or moved. */
+	void (*heap)(void *ctx, const struct replay_event *);
 	/* Once before a chunk's events and once after them. Chunks of handlers
 	 * (level > 0) wait for the chunk they interrupted and come right after
 	 * it. */

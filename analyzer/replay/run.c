@@ -108,6 +108,24 @@ static void mark(struct replay *r, struct stream *st, func_id name)
 		replay_emit_mark(r, st, name);
 }
 
+/* What is said beside calls; what a later format says is left out. */
+static void tell(struct replay *r, struct stream *st, const uint64_t *record)
+{
+	const uint32_t func = rec_func(*record);
+
+	switch (rec_kind(*record)) {
+	case REC_MARK:
+		mark(r, st, r->func[func]);
+		break;
+	case REC_WAIT:
+		wait_in(r, st, record);
+		break;
+	default:
+		if (r->sink && func >= HEAP_TAKE && func <= HEAP_MOVE)
+			replay_emit_heap(r, st, record);
+	}
+}
+
 /* Any record but a call that nests. Its gap has passed. */
 static void run_record(struct replay *r, struct stream *st,
 			 const uint64_t *record)
@@ -140,10 +158,9 @@ static void run_record(struct replay *r, struct stream *st,
 		replay_noted(r, st, record);
 		break;
 	case REC_MARK:
-		mark(r, st, r->func[func]);
-		break;
 	case REC_WAIT:
-		wait_in(r, st, record);
+	case REC_HEAP:
+		tell(r, st, record);
 		break;
 	default:
 		break;

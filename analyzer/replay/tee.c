@@ -28,6 +28,7 @@ OF_EVENT(suspend)
 OF_EVENT(create)
 OF_EVENT(mark)
 OF_EVENT(wait)
+OF_EVENT(heap)
 OF_EVENT(chunk_end)
 OF_EVENT(adopt)
 
@@ -74,6 +75,7 @@ void tee_add(struct tee *t, const struct replay_sink *sink, void *ctx)
 	ADD(create);
 	ADD(mark);
 	ADD(wait);
+	ADD(heap);
 	ADD(chunk_begin);
 	ADD(chunk_end);
 	ADD(adopt);

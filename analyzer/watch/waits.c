@@ -4,8 +4,7 @@
 #include "analyzer/watch/waits.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
-
-#include <string.h>
+#include "analyzer/watch/site.h"
 
 /* A call that waits: its frame's depth, and its span. */
 struct waits_open { uint32_t depth; size_t span; };
@@ -40,28 +39,13 @@ static struct waits_object object_of(const struct replay_event *e)
 		.kind = kind == WAIT_WRITE ? WAIT_READ : kind };
 }
 
-/* Does the code lie in that function, so that it has hooks? Then its name is
- * that function's, with a distance behind it. */
-static bool is_in(const struct waits *w, func_id code, func_id function)
-{
-	const char *const of = func_get(w->session->funcs, function)->name;
-	const size_t size = strlen(of);
-	const char *const name = func_get(w->session->funcs, code)->name;
-
-	return strncmp(name, of, size) == 0 && name[size] == '+';
-}
-
 /* The stack of a call that waits; who makes the call is among it also without
  * hooks. */
 static stack_id stack_of(struct waits *w, const struct replay_event *e)
 {
-	const size_t below = stream_depth(e->stream) - 1;
-	const func_id caller = below == 0 ? 0 :
-			       stream_frame(e->stream, below - 1).func;
-	stack_id stack = stream_stack(e->stream, 0, below, w->stacks, 0);
+	const stack_id stack = site_stack(w->session, w->stacks, e->stream,
+					  stream_depth(e->stream) - 1, e->site);
 
-	if (e->site && !(caller && is_in(w, e->site, caller)))
-		stack = stack_table_push(w->stacks, stack, e->site, 0);
 	return stack_table_push(w->stacks, stack, e->func, 0);
 }
 

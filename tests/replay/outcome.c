@@ -194,10 +194,21 @@ static void on_wait(void *ctx, const struct replay_event *e)
 	event_line(o, e, "wait", name_of(o->session, e->func), more);
 }
 
+static void on_heap(void *ctx, const struct replay_event *e)
+{
+	struct outcome *const o = ctx;
+	char more[160];
+
+	snprintf(more, sizeof(more), " %" PRIu64 " flags %" PRIu32 " size %"
+		 PRIu64 " old %" PRIu64 " since %" PRIu64, e->object, e->reason,
+		 e->size, e->old, e->begin);
+	event_line(o, e, "heap", "block", more);
+}
+
 const struct replay_sink outcome_sink = {
 	.enter = on_enter, .leave = on_leave, .resume = on_resume,
 	.suspend = on_suspend, .create = on_create, .mark = on_mark,
-	.wait = on_wait };
+	.wait = on_wait, .heap = on_heap };
 
 static void path_of(struct session *s, node_id id, char *out, size_t size)
 {

@@ -265,6 +265,29 @@ static void wait_for(uint64_t gap)
 	cb_wait(&chunk, flags, object, want_number("owner"), gap);
 }
 
+static void heap(uint64_t gap)
+{
+	const uint32_t flags = (uint32_t)want_number("flags");
+	const uint64_t block = want_number("block");
+	const uint64_t size = want_number("size");
+	const uint64_t old = want_number("old");
+
+	cb_heap(&chunk, flags, block, size, REC_FUNC_OMITTED, old,
+		want_number("ago"), gap);
+}
+
+static void other_record(uint64_t gap, const char *kind)
+{
+	if (!strcmp(kind, "wait"))
+		wait_for(gap);
+	else if (!strcmp(kind, "heap"))
+		heap(gap);
+	else if (!strcmp(kind, "noted"))
+		noted(gap);
+	else
+		fail("unknown record", kind);
+}
+
 /* +GAP RECORD */
 static void record(uint64_t gap, const char *kind)
 {
@@ -293,16 +316,12 @@ static void record(uint64_t gap, const char *kind)
 		cb_interrupt(&chunk, n, want_number("records"), gap);
 	} else if (!strcmp(kind, "mark")) {
 		cb_mark(&chunk, want_word("name"), gap);
-	} else if (!strcmp(kind, "wait")) {
-		wait_for(gap);
 	} else if (!strcmp(kind, "old")) {
 		cb_old(&chunk, want_word("function"), gap);
-	} else if (!strcmp(kind, "noted")) {
-		noted(gap);
 	} else if (!strcmp(kind, "time")) {
 		cb_time(&chunk, gap);
 	} else {
-		fail("unknown record", kind);
+		other_record(gap, kind);
 	}
 }
 

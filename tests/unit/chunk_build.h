@@ -308,6 +308,18 @@ static inline void cb_wait(struct chunk_build *b, uint32_t flags,
 	cb_operand(b, owner);
 }
 
+static inline void cb_heap(struct chunk_build *b, uint32_t flags,
+			   uint64_t block, uint64_t size, uint64_t site,
+			   uint64_t old, uint64_t ago, uint64_t gap)
+{
+	cb_put(b, REC_HEAP, flags, gap);
+	cb_operand(b, block);
+	cb_operand(b, size);
+	cb_operand(b, site);
+	cb_operand(b, old);
+	cb_operand(b, ago);
+}
+
 static inline void cb_old(struct chunk_build *b, const char *f, uint64_t gap)
 {
 	cb_put(b, REC_LEAVE_OLD, cb_func(b, f), gap);

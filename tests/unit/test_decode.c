@@ -230,6 +230,39 @@ void test_decode_wait_names_what_there_is(void)
 	CHECK(!takes_wait(0, REC_FUNC_OMITTED + 1));
 }
 
+static bool takes_heap(uint32_t flags, uint64_t site)
+{
+	cb_begin(&b, 1, 2, 0, 1000);
+	cb_enter(&b, "f", 5);
+	cb_heap(&b, flags, 4096, 100, site, 8192, 3, 0);
+	cb_leave(&b, "f", 1);
+	cb_end(&b, 1100);
+	return verdict()[0] == '\0';
+}
+
+/* Likewise what a HEAP names; each kind of it has its operands. */
+void test_decode_heap_has_what_it_tells(void)
+{
+	CHECK(takes_heap(HEAP_TAKE, 0));
+	CHECK(takes_heap(HEAP_MOVE, REC_FUNC_OMITTED));
+	CHECK(!takes_heap(HEAP_TAKE, 1));
+	CHECK(refused("HEAP names 1 of 1"));
+	CHECK(!takes_heap(HEAP_MOVE, 1));
+	CHECK(takes_heap(HEAP_FREE, 1));
+	CHECK(takes_heap(HEAP_MOVE + 1, 1));
+	takes_heap(HEAP_MOVE, 0);
+	*record(6) = rec_put_value(REC_TIME, 0);
+	CHECK(refused("kind 12 has 4 operands"));
+	takes_heap(HEAP_TAKE, 0);
+	*record(4) = rec_put_value(REC_TIME, 0);
+	*record(5) = *record(6) = rec_put_value(REC_TIME, 0);
+	CHECK(refused("kind 12 has 2 operands"));
+	takes_heap(HEAP_FREE, 0);
+	for (size_t i = 2; i < 7; i++)
+		*record(i) = rec_put_value(REC_TIME, 0);
+	CHECK(refused("kind 12 has 0 operands"));
+}
+
 /* In the order of build(): enter 0, leaf 1, mark 2, create 3-5, resume 6-11,
  * unwind 12-13, suspend 14-15, time 16, old 17, leave 18. */
 void test_decode_refuses_bad_records(void)

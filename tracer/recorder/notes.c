@@ -129,6 +129,8 @@ static void note_parts(struct meta *m, const struct options *o)
 		meta_note(m, "begins", "off");
 	if (o->waits)
 		meta_note(m, "waits", "recorded");
+	if (o->heap)
+		meta_note(m, "heap", "exact");
 	note_patterns(m, "start-on", o->start_on);
 	if (o->duty_on > 0)
 		meta_print(m, "duty", "%gs/%gs of %" PRIu32,

@@ -163,6 +163,12 @@ static const char *read_lua(const struct value *v, char *text)
 	return NULL;
 }
 
+static const char *read_heap(const struct value *v, char *text)
+{
+	opt.heap = strcmp(text, "exact") == 0;
+	return opt.heap ? NULL : v->not;
+}
+
 static const char *read_compress(const struct value *v, char *text)
 {
 	static const char *const names[] = { "auto", "none", "fast", "small" };
@@ -396,6 +402,10 @@ static struct poptOption rows[] = {
 	  "locks that are taken already; weft locks shows who waited for "
 	  "whom",
 	  NULL },
+	{ "heap", 0, READ(read_heap, "it is not exact"),
+	  "exact: also record each call that takes memory or gives it back "
+	  "(malloc and its kin, C++'s new and delete); weft heap shows which "
+	  "stacks have it", "exact" },
 	{ "count-only", 0, POPT_ARG_NONE, &opt.count_only, 0,
 	  "count the calls of each stack, with times by samples alone: the "
 	  "cheapest way", NULL },
@@ -488,6 +498,7 @@ static const char *not_sampled(void)
 {
 	return opt.reference ? "reference" :
 	       opt.waits ? "waits" :
+	       opt.heap ? "heap" :
 	       opt.count_only ? "count-only" :
 	       opt.flight_bytes > 0 ? "flight-recorder" :
 	       opt.sample_hz == 0 ? "sample-rate 0" : NULL;
@@ -501,7 +512,8 @@ static const char *not_counted(void)
 	       opt.slow_n > 0 ? "snapshot-on" :
 	       opt.select.count ? "count" :
 	       opt.lua == POOL_LUA_SAMPLED ? "lua=sampled" :
-	       opt.waits ? "waits" : NULL;
+	       opt.waits ? "waits" :
+	       opt.heap ? "heap" : NULL;
 }
 
 /* Options that exclude each other, or of which one needs the other; of several
@@ -555,10 +567,10 @@ static int begin_attached(struct options *o)
 			"leave \"%s\" out", opt.attach, opt.program[0]);
 		return USAGE;
 	}
-	if (opt.lua_init || opt.no_follow || opt.waits) {
+	if (opt.lua_init || opt.no_follow || opt.waits || opt.heap) {
 		message("%s is for a program that weft starts, not for --pid",
 			opt.lua_init ? "--lua-init" : opt.waits ? "--waits" :
-			"--no-follow");
+			opt.heap ? "--heap" : "--no-follow");
 		return USAGE;
 	}
 	opt.reference_ns = 10 * SECOND_NS;

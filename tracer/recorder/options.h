@@ -22,7 +22,7 @@ struct options {
 	/* 1 if the option was given; popt stores to int. */
 	int paused, no_follow, no_native, lua_init, quiet, archive;
 	enum pool_lua lua;
-	int no_lua_names, waits, count_only, reference, sample_only;
+	int no_lua_names, waits, heap, count_only, reference, sample_only;
 	const char *reference_of;  /* the program of that run; NULL: the same */
 	uint64_t reference_ns;     /* for which one that runs is sampled */
 	enum pool_on_full on_full;

@@ -197,6 +197,7 @@ static int make_parts(struct recording *r, int *status)
 		.lua = r->opt.lua,
 		.native = !r->opt.no_native,
 		.waits = r->opt.waits,
+		.heap = r->opt.heap,
 		.counts = r->opt.count_only,
 		.tsc = r->rate.tsc,
 		.verdicts = r->opt.select.only || r->opt.select.skip ||

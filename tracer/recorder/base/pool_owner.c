@@ -459,6 +459,7 @@ static void fill_pool(struct pool_owner *o, const struct pool_wish *wish)
 	p->lua = wish->lua;
 	p->native = wish->native;
 	p->waits = wish->waits;
+	p->heap = wish->heap;
 	p->mode = wish->counts ? POOL_COUNTS : POOL_CALLS;
 	p->attached = wish->attached;
 	while (p->recording == 0)

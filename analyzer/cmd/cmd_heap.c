@@ -1,0 +1,299 @@
+/* cmd_heap.c - "weft heap": who takes memory, and who has it. What is taken
+ * and given back is collected by watch/heap in another replay.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/args/time_argument.h"
+#include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
+#include "analyzer/cmd/shared/cells.h"
+#include "analyzer/cmd/shared/reading.h"
+#include "analyzer/out/out_number.h"
+#include "analyzer/watch/heap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { USUAL_TOP = 30 };
+
+/* The options. */
+static const char *arg_at;
+static int arg_by = -1;
+enum { BY_STACK, BY_FUNCTION };
+static const char *const by_names[] = { "stack", "function", NULL };
+
+/* ---- rows --------------------------------------------------------------- */
+
+struct row {
+	struct heap_row h;
+	uint64_t growth;         /* bytes; 0: it shrinks */
+	char *name;              /* whole; mem_free frees it */
+};
+
+/* In the table as people read them. */
+static METRIC_GETTER(get_bytes)
+{
+	char text[OUT_NUMBER];
+
+	metric_show(v, "%s", out_number_bytes(text, v->count));
+	v->is_none = v->count == 0;
+}
+
+static METRIC_GETTER(get_lifetime)
+{
+	const struct heap_row *const h = &((const struct row *)row)->h;
+
+	v->is_unknown = h->freed.blocks == 0;
+	v->real = v->is_unknown ? 0 :
+		  (double)h->lived / (double)h->freed.blocks;
+	v->count = (uint64_t)(v->real + 0.5);
+}
+
+#define AT(field) METRIC_AT(struct row, field)
+#define BYTES(name, field, what, ...) \
+	{ name, METRIC_COUNT, METRIC_SORTS | METRIC_DASH, .help = what, \
+	  AT(field), .get = get_bytes, __VA_ARGS__ }
+#define COUNT(name, field, what, ...) \
+	{ name, METRIC_COUNT, METRIC_SORTS | METRIC_DASH, .help = what, \
+	  AT(field), __VA_ARGS__ }
+
+static const struct metric heap_metrics[] = {
+	BYTES("in-use", h.in_use.bytes, "bytes that had not been given back "
+	      "at the end, or at --to", .key = "in_use_bytes"),
+	COUNT("blocks", h.in_use.blocks, "how many blocks that is",
+	      .key = "in_use_blocks"),
+	BYTES("growth", growth, "bytes in use at the end, or at --to, more "
+	      "than at --from", .key = "growth_bytes"),
+	BYTES("before", h.before.bytes, "bytes in use at --from",
+	      .key = "before_bytes"),
+	BYTES("allocated", h.taken.bytes, "bytes that were taken",
+	      .key = "allocated_bytes"),
+	COUNT("allocations", h.taken.blocks, "how often memory was taken, or "
+	      "moved", .drop = 1),
+	BYTES("freed", h.freed.bytes, "bytes of these stacks that were given "
+	      "back, by whomever", .key = "freed_bytes", .drop = 3),
+	COUNT("frees", h.freed.blocks, "how many blocks that is", .drop = 3),
+	{ "lifetime", METRIC_MEAN, METRIC_SORTS, .get = get_lifetime,
+	  .help = "how long a block that was given back was in use, on "
+	  "average", .drop = 2 },
+	{ "name", METRIC_TEXT, METRIC_NAME | METRIC_KEEP_END, "taken by",
+	  "taken_by", AT(name), .shrink = 24,
+	  .help = "the stack, or with --by function the innermost function, "
+	  "that took it" },
+	{ .name = NULL }
+};
+
+#define CSV_COLUMNS "in-use,blocks,growth,before,allocated,allocations," \
+	"freed,frees,lifetime,name"
+static const struct metric_view heap_view = {
+	heap_metrics,
+	"in-use,blocks,allocated,allocations,lifetime,name", CSV_COLUMNS
+};
+static const struct metric_view growth_view = {
+	heap_metrics,
+	"growth,in-use,blocks,allocated,allocations,lifetime,name", CSV_COLUMNS
+};
+
+static const struct opt opts[] = {
+	{ .type = OPT_TEXT, .name = "at", .arg = "T", .to = &arg_at,
+	  .help = "what was in use at this time since the start ("
+	  TIME_ARGUMENT_UNITS "); the same as --to" },
+	{ .type = OPT_CHOICE, .name = "by", .arg = "WHAT", .to = &arg_by,
+	  .choices = by_names,
+	  .help = "a row for each" },
+	TABLE_TOP("rows to show", 30),
+	TABLE_OPTS(heap_view),
+	{ .type = OPT_END }
+};
+
+/* The function that takes memory, however its code does. */
+static char *function_of(const struct heap *h, struct session *s,
+			 stack_id stack)
+{
+	char room[48];
+	const char *const name = stack == 0 ? "[thread]" :
+		stack_frame_name(s->funcs, stack_table_get(h->stacks, stack),
+				 room);
+	char *const copy = mem_copy(name), *const plus = strstr(copy, "+0x");
+
+	if (plus)
+		*plus = '\0';
+	return copy;
+}
+
+static char *name_of(const struct heap *h, struct session *s, stack_id stack)
+{
+	if (arg_by == BY_FUNCTION)
+		return function_of(h, s, stack);
+	return stack == 0 ? mem_copy("[thread]") :
+	       stack_table_text(h->stacks, s->funcs, stack,
+				table_args.csv ? ";" : " > ");
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct row *)a)->name,
+		      ((const struct row *)b)->name);
+}
+
+static int compare_rows(const void *a, const void *b, void *metric)
+{
+	const struct row *const x = a, *const y = b;
+
+	return metric_compare(metric, NULL, a, b) ?:
+	       ORDER(y->h.taken.bytes, x->h.taken.bytes) ?: compare_names(a, b);
+}
+
+/* Rows of one name become one. Returns how many there are. */
+static size_t join(struct row *rows, size_t count)
+{
+	size_t n = 0;
+
+	if (count > 1)
+		qsort(rows, count, sizeof(*rows), compare_names);
+	for (size_t i = 0; i < count; i++) {
+		if (n > 0 && compare_names(&rows[n - 1], &rows[i]) == 0) {
+			heap_add_row(&rows[n - 1].h, &rows[i].h);
+			mem_free(rows[i].name);
+		} else {
+			rows[n++] = rows[i];
+		}
+	}
+	return n;
+}
+
+static void print_rows(struct reading *r, const struct heap *h,
+		       const struct heap_table *t)
+{
+	struct row *const rows = mem_alloc((t->count + 1) * sizeof(*rows));
+	struct session *const s = r->load.session;
+	const struct metric *const by = table_args.sort ? table_args.sort :
+		metric_first(r->load.want.from > 0 ? &growth_view : &heap_view);
+	size_t n;
+
+	for (size_t i = 0; i < t->count; i++)
+		rows[i] = (struct row){ t->rows[i], 0,
+			name_of(h, s, t->rows[i].stack) };
+	n = join(rows, t->count);
+	for (size_t i = 0; i < n; i++)
+		rows[i].growth = rows[i].h.in_use.bytes >
+			rows[i].h.before.bytes ? rows[i].h.in_use.bytes -
+			rows[i].h.before.bytes : 0;
+	if (n > 1)
+		qsort_r(rows, n, sizeof(*rows), compare_rows, (void *)by);
+	r->table.source.session = s;
+	table_print(&r->table, rows, n, sizeof(*rows), USUAL_TOP,
+		    arg_by == BY_FUNCTION ? "functions" : "stacks");
+	for (size_t i = 0; i < n; i++)
+		mem_free(rows[i].name);
+	mem_free(rows);
+}
+
+/* ---- sentences ---------------------------------------------------------- */
+
+static void print_sum(const char *when, const struct heap_sum *sum)
+{
+	char bytes[OUT_NUMBER], blocks[OUT_NUMBER];
+
+	table_note("%s: %s in %s", when, out_number_bytes(bytes, sum->bytes),
+		   out_number_many(blocks, sum->blocks, "blocks"));
+}
+
+static void print_sums(const struct session *s, const struct heap_table *t,
+		       bool has_end)
+{
+	char text[OUT_NUMBER], most[2 * OUT_NUMBER];
+
+	if (t->all.taken.blocks + t->all.before.blocks + t->unknown == 0) {
+		if (session_note(s, "heap"))
+			table_note("no call took memory, as far as weft sees: "
+				   "a program that is linked statically, or "
+				   "has a malloc of its own, is not seen");
+		else
+			table_note("no call took memory: weft record "
+				   "--heap=exact records those that do");
+		return;
+	}
+	snprintf(most, sizeof(most), "most in use, after %s",
+		 out_number_time(text, (double)session_ns(s, t->most_at -
+					session_first_tick(s))));
+	print_sum(has_end ? "in use then" : "still in use at the end",
+		  &t->all.in_use);
+	print_sum("taken", &t->all.taken);
+	print_sum(most, &t->most);
+	if (t->unknown > 0)
+		table_note("%s given back that nobody was seen to take: before "
+			   "the recording, or in the parent process",
+			   out_number_many(text, t->unknown, "blocks"));
+	if (t->lost > 0)
+		table_note("%s given back unseen", out_number_many(text,
+			   t->lost, "blocks"));
+	out_print(table_notes(), "\n");
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+static int heap_prepare(struct reading *r)
+{
+	if (arg_at && filter_args_refuse(FILTER_SET(TO) | FILTER_MARKS,
+					 "--at is the end of the time") != 0)
+		return -1;
+	return table_choose(&r->table, filter_args_has(FILTER_SET(FROM)) ?
+			    &growth_view : &heap_view);
+}
+
+static enum cmd_exit heap_print(struct reading *r)
+{
+	struct session *const s = r->load.session;
+	ticks to = r->load.want.to > 0 ? r->load.want.to : UINT64_MAX;
+	struct heap_table t;
+	uint8_t *threads;
+	struct heap h;
+
+	if (arg_at && time_argument_edge(s, arg_at, "at", &to) != 0)
+		return CMD_USAGE;
+	heap_init(&h, s);
+	if (load_again(&r->load, &heap_sink, &h) != 0) {
+		heap_fini(&h);
+		return CMD_UNREADABLE;
+	}
+	threads = filter_args_threads(s);
+	heap_sum_up(&h, threads, r->load.want.from, to, &t);
+	reading_begin_header(&r->load);
+	print_sums(s, &t, to != UINT64_MAX);
+	print_rows(r, &h, &t);
+	mem_free_all(t.rows, threads);
+	heap_fini(&h);
+	return CMD_OK;
+}
+
+static const struct filter_refusal refused[] = {
+	{ FILTER_FUNCTIONS | FILTER_SET(COROUTINE),
+	  "memory is shown by whole stacks; --columns name --csv has them for "
+	  "grep" },
+	{ 0, NULL }
+};
+
+const struct cmd cmd_heap = {
+	.name = "heap",
+	.args = "DIR",
+	.summary = "show which stacks take memory, and have it",
+	.about =
+	"Reads the trace in the folder DIR, recorded with weft record\n"
+	"--heap=exact. Shows a row for each stack that took memory: native\n"
+	"and Lua functions, and last the code that calls malloc, if that has\n"
+	"no hooks.\n"
+	"\n"
+	"in-use is what the stack took and nobody had given back at the end.\n"
+	"It may be needed: weft does not know what the program can still\n"
+	"reach. --at shows what was in use at another time. --from and --to\n"
+	"show what happened in between: growth is how much more was in use at\n"
+	"the later time. A function that leaks grows again and again.\n"
+	"\n"
+	"Bytes are those that the program asked for. A realloc takes a block\n"
+	"and gives one back, also where it stays in its place.",
+	.opts = opts,
+	.refused = refused,
+	.prepare = heap_prepare,
+	.print = heap_print,
+	.needs = "single allocations",
+};

@@ -1,0 +1,221 @@
+/* heap.c - pairs what is taken with what is given back.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/watch/heap.h"
+#include "analyzer/base/map.h"
+#include "analyzer/base/order.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/watch/site.h"
+
+void heap_init(struct heap *h, const struct session *session)
+{
+	*h = (struct heap){ .session = session, .stacks = stack_table_new() };
+}
+
+void heap_fini(struct heap *h)
+{
+	mem_free(h->events);
+	stack_table_free(h->stacks);
+}
+
+static void add(struct heap *h, const struct replay_event *e, uint64_t address,
+		ticks at)
+{
+	*vec_add(&h->events, &h->room, &h->count) = (struct heap_event){
+		.address = address, .at = at, .number = h->count,
+		.process = e->process, .thread = e->thread };
+}
+
+static void on_heap(void *ctx, const struct replay_event *e)
+{
+	struct heap *const h = ctx;
+	struct heap_event *taken;
+
+	if (e->reason == HEAP_FREE)
+		add(h, e, e->object, e->tick);
+	if (e->reason == HEAP_MOVE)
+		add(h, e, e->old, e->begin);
+	if (e->reason == HEAP_FREE || e->object == 0)
+		return;
+	add(h, e, e->object, e->tick);
+	taken = &h->events[h->count - 1];
+	taken->size = e->size;
+	taken->takes = true;
+	taken->stack = site_stack(h->session, h->stacks, e->stream,
+				  stream_depth(e->stream), e->site);
+}
+
+const struct replay_sink heap_sink = { .heap = on_heap };
+
+/* ---- pairs -------------------------------------------------------------- */
+
+ORDER_BY(by_block, struct heap_event,
+	 UP(process) ?: UP(address) ?: UP(at) ?: UP(number))
+
+/* Two threads read their clocks in another order than what they did, by less
+ * than this. */
+#define SLACK_NS 1000
+
+struct pairing {
+	struct heap *heap;
+	const uint8_t *threads;
+	ticks from, to, slack;
+	struct heap_table *to_table;
+	struct map *row_of;      /* by stack: index + 1 */
+	size_t room;
+	struct change { ticks at; uint64_t bytes; bool takes; } *changes;
+	size_t change_count, change_room;
+};
+
+static struct heap_row *row_of(struct pairing *p, stack_id stack)
+{
+	struct heap_table *const t = p->to_table;
+	uint32_t *const at = map_put(p->row_of, stack, 0);
+
+	if (*at == 0) {
+		*vec_add(&t->rows, &p->room, &t->count) =
+			(struct heap_row){ .stack = stack };
+		*at = (uint32_t)t->count;
+	}
+	return &t->rows[*at - 1];
+}
+
+static void add_block(struct heap_sum *s, uint64_t bytes)
+{
+	s->blocks++;
+	s->bytes += bytes;
+}
+
+static void change(struct pairing *p, ticks at, uint64_t bytes, bool takes)
+{
+	if (at < p->to)
+		*vec_add(&p->changes, &p->change_room, &p->change_count) =
+			(struct change){ at, bytes, takes };
+}
+
+static bool is_in(const struct pairing *p, ticks at)
+{
+	return at >= p->from && at < p->to;
+}
+
+/* A block's life. freed: NULL: it is still in use. */
+static void live(struct pairing *p, const struct heap_event *taken,
+		 const struct heap_event *freed)
+{
+	const ticks end = freed ? freed->at : UINT64_MAX;
+	struct heap_row *r;
+
+	if (!p->threads[taken->thread] || taken->at >= p->to || end < p->from)
+		return;
+	r = row_of(p, taken->stack);
+	change(p, taken->at, taken->size, true);
+	if (freed)
+		change(p, end, taken->size, false);
+	if (is_in(p, taken->at))
+		add_block(&r->taken, taken->size);
+	else
+		add_block(&r->before, taken->size);
+	if (!freed || !is_in(p, end)) {
+		add_block(&r->in_use, taken->size);
+		return;
+	}
+	add_block(&r->freed, taken->size);
+	r->lived += end > taken->at ? end - taken->at : 0;
+}
+
+/* What was given back at the address that is taken once more, as it seems,
+ * before that? */
+static bool is_late(const struct pairing *p, const struct heap_event *taken,
+		    const struct heap_event *next)
+{
+	return next->process == taken->process &&
+	       next->address == taken->address && !next->takes &&
+	       next->thread != taken->thread &&
+	       next->at - taken->at <= p->slack;
+}
+
+/* All events, by block. */
+static void pair(struct pairing *p)
+{
+	struct heap_event *const e = p->heap->events;
+	const size_t n = p->heap->count;
+	const struct heap_event *open = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (open && (open->process != e[i].process ||
+			     open->address != e[i].address)) {
+			live(p, open, NULL);
+			open = NULL;
+		}
+		if (e[i].takes && open && i + 1 < n &&
+		    is_late(p, &e[i], &e[i + 1])) {
+			const struct heap_event first = e[i + 1];
+
+			e[i + 1] = e[i];
+			e[i] = first;
+		}
+		if (open)
+			live(p, open, &e[i]);
+		p->to_table->lost += open && e[i].takes;
+		p->to_table->unknown += !open && !e[i].takes &&
+					p->threads[e[i].thread] &&
+					is_in(p, e[i].at);
+		open = e[i].takes ? &e[i] : NULL;
+	}
+	if (open)
+		live(p, open, NULL);
+}
+
+/* ---- sums --------------------------------------------------------------- */
+
+/* What is given back at a moment goes first. */
+ORDER_BY(by_time, struct change, UP(at) ?: UP(takes))
+
+static void find_most(struct pairing *p)
+{
+	struct heap_table *const t = p->to_table;
+	uint64_t bytes = 0, blocks = 0;
+
+	order_sort(p->changes, p->change_count, by_time);
+	for (size_t i = 0; i < p->change_count; i++) {
+		const struct change *const c = &p->changes[i];
+
+		bytes += c->takes ? c->bytes : -c->bytes;
+		blocks += c->takes ? 1 : UINT64_MAX;
+		if (c->at < p->from || bytes <= t->most.bytes)
+			continue;
+		t->most = (struct heap_sum){ blocks, bytes };
+		t->most_at = c->at;
+	}
+}
+
+static void add_sum(struct heap_sum *to, const struct heap_sum *more)
+{
+	to->blocks += more->blocks;
+	to->bytes += more->bytes;
+}
+
+void heap_add_row(struct heap_row *to, const struct heap_row *r)
+{
+	add_sum(&to->taken, &r->taken);
+	add_sum(&to->freed, &r->freed);
+	add_sum(&to->in_use, &r->in_use);
+	add_sum(&to->before, &r->before);
+	to->lived += r->lived;
+}
+
+void heap_sum_up(struct heap *h, const uint8_t *threads, ticks from, ticks to,
+		 struct heap_table *t)
+{
+	struct pairing p = { .heap = h, .threads = threads, .from = from,
+		.to = to, .to_table = t, .row_of = map_new(),
+		.slack = h->session->tick_hz / (1000000000 / SLACK_NS) };
+
+	*t = (struct heap_table){ 0 };
+	order_sort(h->events, h->count, by_block);
+	pair(&p);
+	find_most(&p);
+	for (size_t i = 0; i < t->count; i++)
+		heap_add_row(&t->all, &t->rows[i]);
+	map_free(p.row_of);
+	mem_free(p.changes);
+}

@@ -1,0 +1,79 @@
+#!/bin/bash
+# A leak is named first, by its stack in Lua: in a Lua table, in C under Lua, in a
+# coroutine that is never resumed. All that stock Luas have is what they count
+# themselves.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+cat >"$T/keep.c" <<'END'
+#include <lauxlib.h>
+#include <stdlib.h>
+static int keep(lua_State *L)
+{
+	*(volatile char *)malloc((size_t)luaL_checkinteger(L, 1)) = 1;
+	return 0;
+}
+int luaopen_keep(lua_State *L)
+{
+	lua_register(L, "keep", keep);
+	return 0;
+}
+END
+cat >"$T/leak.lua" <<'END'
+package.cpath = arg[1]
+require "keep"
+local where, cache, all = arg[2], {}, {}
+local function remember(i) cache[#cache + 1] = { i, ("x"):rep(100 + i) } end
+local function lose(i) keep(100 + i) end
+local function sleeper(i)
+	local mine = ("y"):rep(100 + i)
+	coroutine.yield()
+	return mine
+end
+local function start(i)
+	local co = coroutine.create(sleeper)
+	coroutine.resume(co, i)
+	all[#all + 1] = co
+end
+local function work(i)
+	local t = {}
+	for k = 1, 20 do t[k] = ("z"):rep(k * 10 + i % 7) end
+	return #table.concat(t)
+end
+local leaks = { table = remember, c = lose, coroutine = start }
+for i = 1, 2000 do
+	work(i)
+	leaks[where](i)
+end
+collectgarbage() collectgarbage()
+print(math.floor(collectgarbage("count") * 1024))
+io.stdout:flush()
+os.exit(0, false)
+END
+# leak LUA WHERE FUNCTION: it has more than half, and is named first.
+leak() {
+	record --heap=exact --lua-init -- "$1" "$T/leak.lua" "$T/?.so" "$2" ||
+		fail "$1: weft record fails"
+	grep -qx 'weft: lost: 0' "$T/err" || fail "$1: something was lost"
+	"$WEFT" heap --csv "$T/trace" >"$T/heap" 2>"$T/report.err" ||
+		fail "$1: weft heap"
+	grep -E 'unseen' "$T/report.err" && fail "$1: frees are not seen"
+	sed -n 2p "$T/heap" | grep -q "$3" ||
+		fail "$1: $2: not first: $(head -n 4 "$T/heap")"
+	awk -F, -v f="$3" 'NR > 1 { all += $1 } index($0, f) { its += $1 }
+		END { exit !(its > all / 2) }' "$T/heap" ||
+		fail "$1: $2: $3 has less than half"
+}
+for lua in $LUAS; do
+	pkg-config --exists "$lua" || continue
+	gcc -O1 -shared -fPIC $(pkg-config --cflags "$lua") -o "$T/keep.so" \
+		"$T/keep.c" || fail "no module for $lua"
+	leak "$lua" c lose
+	# LuaJIT has its memory not from malloc.
+	[ "$lua" = luajit ] && continue
+	leak "$lua" table remember
+	awk -F, -v own="$(tail -n 1 "$T/out")" 'NR > 1 { all += $1 }
+		END { exit !(all >= own && all < 1.01 * own + 100000) }' \
+		"$T/heap" || fail "$lua: has $(tail -n 1 "$T/out")"
+	leak "$lua" coroutine start
+done
+exit 0

@@ -1,0 +1,130 @@
+#!/bin/bash
+# Programs do with weft record --heap what they do without: with a malloc of their
+# own or of another library, with modules that have another malloc or go away, with
+# constructors and handlers of fork that take memory. What is not seen is said.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+cat >"$T/module.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+static char *mine;
+__attribute__((constructor)) static void begin(void) { mine = malloc(1000); }
+__attribute__((destructor)) static void end(void) { free(mine); }
+char *take(const char *s) { return strdup(s); }
+END
+cat >"$T/same.c" <<'END'
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static char *early;
+static pthread_key_t key;
+__attribute__((constructor(150))) static void begin(void) { early = malloc(10); }
+static void in_fork(void) { free(malloc(30)); }
+static void destroy(void *p)
+{
+	free(p);
+}
+static void *thread(void *unused)
+{
+	pthread_setspecific(key, malloc(77));
+	return unused;
+}
+int main(int argc, char **argv)
+{
+	char *line = NULL;
+	size_t size = 0;
+	FILE *f = tmpfile();
+	pthread_t t;
+
+	(void)argc;
+	pthread_atfork(in_fork, in_fork, in_fork);
+	for (int i = 0; i < 200; i++) {
+		void *const m = dlopen(argv[1], i % 2 ? RTLD_NOW : RTLD_LAZY |
+				       RTLD_DEEPBIND);
+		char *(*take)(const char *) = m ? (char *(*)(const char *))
+			dlsym(m, "take") : NULL;
+		char *const s = take ? take("something") : NULL;
+
+		if (!s)
+			return 3;
+		dlclose(m);
+		free(s);
+	}
+	fputs("a line\nanother one\n", f);
+	rewind(f);
+	while (getline(&line, &size, f) > 0)
+		fputs(line, stdout);
+	free(line);
+	fclose(f);
+	pthread_key_create(&key, destroy);
+	for (int i = 0; i < 50; i++) {
+		pthread_create(&t, NULL, thread, NULL);
+		pthread_join(t, NULL);
+	}
+	errno = 0;
+	free(malloc(10));
+	printf("%d", errno);
+	printf(" %d", !malloc((size_t)1 << 62));
+	printf(" %d\n", errno == ENOMEM);
+	fflush(stdout);
+	if (fork() == 0) {
+		free(early);
+		_exit(7);
+	}
+	wait(NULL);
+	if (vfork() == 0)
+		_exit(7);
+	free(early);
+	return 0;
+}
+END
+gcc -O1 -shared -fPIC -o "$T/module.so" "$T/module.c" || fail "no compiler"
+gcc -O1 -w -D_GNU_SOURCE -o "$T/plain" "$T/same.c" || fail "no compiler"
+gcc -O1 -w -D_GNU_SOURCE -finstrument-functions -o "$T/hooked" "$T/same.c" ||
+	fail "no compiler"
+
+# same STATUS PROGRAM...
+same() {
+	local status=$1
+	shift
+	"$@" >"$T/alone"
+	[ $? = "$status" ] || fail "$*: fails by itself"
+	record --heap=exact -- "$@"
+	[ $? = "$status" ] || fail "$*: another status"
+	diff "$T/alone" "$T/out" || fail "$*: other results"
+	"$WEFT" check "$T/trace" >"$T/o" 2>&1 || [ -n "${MAY_LOSE-}" ] ||
+		fail "$*: weft check: $(cat "$T/o")"
+	"$WEFT" heap "$T/trace" >"$T/heap" 2>&1 || fail "$*: weft heap"
+}
+for program in plain hooked; do
+	same 0 "$T/$program" "$T/module.so"
+	grep -q 'given back unseen' "$T/heap" && fail "$program: $(cat "$T/heap")"
+	# The child's one, and what the loader allocates.
+	grep -q 'seen to take' "$T/heap" || fail "$program: the child's block"
+done
+for library in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
+	at=$(ldconfig -p | awk -v l="$library" '$1 == l { print $NF; exit }')
+	[ -n "$at" ] || continue
+	same 0 env LD_PRELOAD="$at" "$T/hooked" "$T/module.so"
+	grep -q 'given back unseen' "$T/heap" && fail "$library: $(cat "$T/heap")"
+done
+same 0 "$P/p_waits_same"
+MAY_LOSE=1
+same 3 "$P/p_malloc"
+grep -q 'has a malloc of its own' "$T/heap" || fail "not said: $(cat "$T/heap")"
+
+# Without the option nothing is led, and weft heap says what is missing.
+record "$T/hooked" "$T/module.so" || fail "weft record fails"
+"$WEFT" heap "$T/trace" >"$T/o" 2>&1 || fail "weft heap of a trace without any"
+grep -q 'weft record --heap=exact' "$T/o" || fail "not said: $(cat "$T/o")"
+for other in --count-only --sample-only; do
+	"$WEFT" record -o "$T/no" --heap=exact $other -- true 2>"$T/o" &&
+		fail "--heap with $other"
+	grep -q 'exclude each other' "$T/o" || fail "not said: $(cat "$T/o")"
+done
+exit 0

@@ -1,0 +1,95 @@
+/* test_heap.c - blocks end where they are given back, in whatever thread; two
+ * clocks that differ a little do not confuse them.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/mem.h"
+#include "analyzer/watch/heap.h"
+#include "tests/test.h"
+
+static struct heap h;
+static struct session session = { .tick_hz = 1000000000 };
+static struct heap_table t;
+static const uint8_t threads[] = { 1, 1, 0 };
+
+static void event(uint64_t address, ticks at, uint32_t thread, stack_id stack,
+		  uint64_t size)
+{
+	h.events = mem_grow(h.events, h.count + 1, sizeof(*h.events));
+	h.events[h.count] = (struct heap_event){
+		.address = address, .at = at, .size = size, .number = h.count,
+		.thread = thread, .stack = stack, .takes = stack != 0 };
+	h.count++;
+}
+
+static void sum_up(ticks from, ticks to)
+{
+	h.session = &session;
+	heap_sum_up(&h, threads, from, to, &t);
+}
+
+static struct heap_row row(stack_id stack)
+{
+	for (size_t i = 0; i < t.count; i++)
+		if (t.rows[i].stack == stack)
+			return t.rows[i];
+	return (struct heap_row){ 0 };
+}
+
+static void end(void)
+{
+	mem_free_all(h.events, t.rows);
+	h = (struct heap){ 0 };
+}
+
+void test_heap_blocks_end_in_any_thread(void)
+{
+	event(0x100, 10, 0, 1, 64);
+	event(0x100, 30, 1, 0, 0);
+	event(0x100, 40, 1, 2, 32);
+	event(0x200, 50, 0, 1, 1000);
+	event(0x300, 60, 0, 0, 0);
+	event(0x400, 70, 2, 1, 5);
+	sum_up(0, UINT64_MAX);
+	CHECK_EQ(row(1).taken.bytes, 1064);
+	CHECK_EQ(row(1).freed.bytes, 64);
+	CHECK_EQ(row(1).lived, 20);
+	CHECK_EQ(row(1).in_use.bytes, 1000);
+	CHECK_EQ(row(2).in_use.blocks, 1);
+	CHECK_EQ(t.all.in_use.bytes, 1032);
+	CHECK(t.most.bytes == 1032 && t.most.blocks == 2 && t.most_at == 50);
+	CHECK(t.unknown == 1 && t.lost == 0);
+	end();
+}
+
+/* What it grew by from 35 to 65. */
+void test_heap_range(void)
+{
+	event(0x100, 10, 0, 1, 64);
+	event(0x200, 20, 0, 1, 8);
+	event(0x200, 30, 0, 0, 0);
+	event(0x100, 40, 0, 0, 0);
+	event(0x100, 50, 0, 1, 100);
+	event(0x100, 70, 0, 0, 0);
+	event(0x100, 80, 0, 1, 9);
+	sum_up(35, 65);
+	CHECK(row(1).before.blocks == 1 && row(1).before.bytes == 64);
+	CHECK(row(1).in_use.blocks == 1 && row(1).in_use.bytes == 100);
+	CHECK(row(1).taken.blocks == 1 && row(1).freed.bytes == 64);
+	end();
+}
+
+/* Thread 1 takes at once what thread 0 gives back, as its clock says even
+ * before; if that is never given back, it was lost. */
+void test_heap_clocks_differ_a_little(void)
+{
+	event(0x100, 1000, 0, 1, 64);
+	event(0x100, 5000, 1, 2, 32);
+	event(0x100, 5500, 0, 0, 0);
+	event(0x200, 1000, 0, 1, 64);
+	event(0x200, 5000, 1, 2, 32);
+	event(0x200, 9000, 0, 0, 0);
+	sum_up(0, UINT64_MAX);
+	CHECK_EQ(row(1).in_use.bytes, 0);
+	CHECK_EQ(row(2).in_use.bytes, 32);
+	CHECK(t.lost == 1 && t.unknown == 0);
+	end();
+}
