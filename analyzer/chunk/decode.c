@@ -582,20 +582,6 @@ static int check_records(const struct chunk *c)
 
 /* ---- dictionary ---- */
 
-/* Are functions called, and not names? Needs a checked dictionary. */
-static int check_callees(const struct chunk *c)
-{
-	for (size_t i = 0; i < c->nodes; i++) {
-		const uint64_t word = c->counted[i * COUNTED_WORDS];
-
-		if (rec_kind(word) == (enum rec_kind)COUNTED_CALL &&
-		    dict_kind(c->dict[rec_func(word)]) == DICT_NAME)
-			return err_add("counted calls %zu are of a name",
-				       i + 1);
-	}
-	return 0;
-}
-
 /* Does every entry refer to a module or item of the chunk? */
 static int check_dict(const struct chunk *c, const struct found *f)
 {
@@ -653,7 +639,7 @@ static int check_parts(struct chunk *c, const uint64_t *words, size_t n)
 		c->nodes = item_words(*f.counted) / COUNTED_WORDS;
 	}
 	if (check_dict(c, &f) < 0 || check_records(c) < 0 ||
-	    check_samples(c, &f) < 0 || check_callees(c) < 0)
+	    check_samples(c, &f) < 0)
 		return -1;
 	assert(c->dict + c->header.funcs == words + n);
 	return 0;

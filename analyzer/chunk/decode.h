@@ -22,7 +22,7 @@
  *     there is at most one ITEM_STACK, and a module number is defined once
  *   there is at most one ITEM_SAMPLES; it is as struct chunk_samples says;
  *   the nodes of counted calls have parents before them, functions that are in
- *     the dictionary and no names, and together fewer than 2^63 calls */
+ *     the dictionary, and together fewer than 2^63 calls */
 struct held;
 
 struct chunk {

@@ -236,6 +236,7 @@ static void add_call(struct explode *x, bool is_exit,
 	switch (f->kind) {
 	case FUNC_NATIVE:
 	case FUNC_CODE:
+	case FUNC_NAME:
 		add_event(x, is_exit ? EXPLODE_NATIVE_EXIT :
 			  EXPLODE_NATIVE_ENTER, e);
 		break;
@@ -244,7 +245,6 @@ static void add_call(struct explode *x, bool is_exit,
 			  e);
 		break;
 	case FUNC_NONE:
-	case FUNC_MARK:
 	case FUNC_SPECIAL: /* stands for unknown frames */
 		break;
 	}

@@ -8,8 +8,8 @@
 
 #include "analyzer/replay/replay.h"
 
-/* FUNC_NATIVE and FUNC_CODE functions give native events. A C function that Lua
- * calls is one of them. */
+/* FUNC_NATIVE and FUNC_CODE functions give native events, and so do zones. A C
+ * function that Lua calls is one of them. */
 enum explode_event_kind {
 	EXPLODE_NATIVE_ENTER, EXPLODE_NATIVE_EXIT,
 	EXPLODE_LUA_CALL, EXPLODE_LUA_RETURN,

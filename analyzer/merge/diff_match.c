@@ -91,7 +91,7 @@ static void exact_key(struct session *s, func_id id, char key[KEY_BYTES])
 		 (int)f->kind,
 		 hex, hex[0] == '\0' ? m->path : "", f->offset, f->source,
 		 f->source_hash, f->source_length, f->line, f->last_line,
-		 f->ordinal, f->kind >= FUNC_MARK ? f->name : "");
+		 f->ordinal, f->kind >= FUNC_NAME ? f->name : "");
 }
 
 /* What a Lua function keeps if only its body is edited, or others of its source

@@ -136,7 +136,7 @@ static bool same_func(const struct func *a, const struct func *b)
 	       a->source_length == b->source_length && a->line == b->line &&
 	       a->last_line == b->last_line && a->ordinal == b->ordinal &&
 	       !strcmp(a->source, b->source) &&
-	       (a->kind < FUNC_MARK || !strcmp(a->name, b->name));
+	       (a->kind < FUNC_NAME || !strcmp(a->name, b->name));
 }
 
 /* Equal functions have equal keys. */
@@ -146,7 +146,7 @@ static void hash_func(const struct func *f, uint64_t key[2])
 		 f->offset;
 	key[1] = f->source_hash ^ (uint64_t)f->line << 32 ^ f->last_line ^
 		 (uint64_t)f->ordinal << 48;
-	if (f->kind >= FUNC_MARK)
+	if (f->kind >= FUNC_NAME)
 		key[1] ^= text_hash(1, f->name);
 }
 
@@ -238,9 +238,9 @@ func_id func_lua(struct func_table *t, const struct func_origin *o,
 	return id;
 }
 
-func_id func_mark(struct func_table *t, const char *name)
+func_id func_name(struct func_table *t, const char *name)
 {
-	struct func f = blank(FUNC_MARK);
+	struct func f = blank(FUNC_NAME);
 
 	f.name = name;
 	return find_or_add(t, &f, 0);
@@ -265,8 +265,8 @@ func_id func_like(struct func_table *t, const struct func *f, elf_id module)
 		return func_lua(t, &(struct func_origin){ f->source,
 			strlen(f->source), f->source_length, f->source_hash,
 			f->line, f->last_line, f->ordinal }, "");
-	case FUNC_MARK:
-		return func_mark(t, f->name);
+	case FUNC_NAME:
+		return func_name(t, f->name);
 	case FUNC_NONE:
 	case FUNC_SPECIAL:
 		break;
@@ -319,8 +319,8 @@ const char *func_language(const struct func *f)
 		return "native";
 	case FUNC_LUA:
 		return "lua";
-	case FUNC_MARK:
-		return "mark";
+	case FUNC_NAME:
+		return "zone";
 	default:
 		return "";
 	}

@@ -14,7 +14,7 @@ enum func_kind {
 	FUNC_NATIVE,   /* module and offset */
 	FUNC_CODE,     /* an address in no ELF module: offset is the address */
 	FUNC_LUA,      /* source, lines and ordinal */
-	FUNC_MARK,     /* the name of a mark */
+	FUNC_NAME,     /* a zone, or a mark: its name */
 	FUNC_SPECIAL,  /* made by the analyzer: name says what it stands for,
 	                * such as "[open before start]" */
 };
@@ -55,7 +55,7 @@ struct func {
 	int noted;               /* 1: a sampled VM was in it; how often that
 	                          * called it is not known */
 	/* Filled in by analyzer/sym; until then "" and 0. For FUNC_SPECIAL and
-	 * FUNC_MARK name is there from the start. */
+	 * FUNC_NAME name is there from the start. */
 	const char *name;        /* demangled; Lua: its name or "function" */
 	const char *file;        /* source file */
 	uint32_t file_line;
@@ -81,7 +81,7 @@ struct func_origin {
 };
 func_id func_lua(struct func_table *, const struct func_origin *,
 		 const char *hint);
-func_id func_mark(struct func_table *, const char *name);
+func_id func_name(struct func_table *, const char *name);
 func_id func_special(struct func_table *, const char *name);
 /* Find or add a function of another table, where its module is `module` here.
  * The hint is not copied, nor the name of a native or Lua function. */
@@ -101,5 +101,5 @@ size_t func_count(const struct func_table *);
 struct elf_module *func_elf(struct func_table *, elf_id);
 size_t func_elf_count(const struct func_table *);
 
-/* "native", "lua", "mark" or "" : the language column. */
+/* "native", "lua", "zone" or "" : the language column. */
 const char *func_language(const struct func *);

@@ -41,7 +41,7 @@ void out_json_name(FILE *to, const struct func *f)
 	fputc('"', to);
 	put_inside(to, f->name);
 	fputs(f->kind == FUNC_LUA ? " [lua]\"" :
-	      f->kind == FUNC_MARK ? " [mark]\"" : "\"", to);
+	      f->kind == FUNC_NAME ? " [zone]\"" : "\"", to);
 }
 
 void out_json_texts(FILE *to, const char **text, size_t count)

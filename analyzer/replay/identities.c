@@ -191,7 +191,7 @@ static func_id find_func(struct replay *r, const struct chunk *chunk,
 	default:
 		decode_dict_item(chunk, word, &item);
 		decode_name(&item, &s);
-		return func_mark(t, decode_text(&s, name));
+		return func_name(t, decode_text(&s, name));
 	}
 }
 

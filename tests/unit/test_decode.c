@@ -801,7 +801,4 @@ void test_decode_refuses_bad_counted_calls(void)
 	CHECK(refused("more than 2^63"));
 	*(build_counted() - 1) = item_put(ITEM_COUNTED, 12);
 	CHECK(refused("cut short"));
-	build_counted()[6] = rec_put((enum rec_kind)COUNTED_CALL,
-				     cb_find(&b, "#here"), 2);
-	CHECK(refused("are of a name"));
 }

@@ -88,15 +88,15 @@ void test_func_lua_is_source_lines_and_ordinal(void)
 void test_func_names_tell_marks_and_specials_apart(void)
 {
 	struct func_table *const t = func_table_new();
-	const func_id m = func_mark(t, "x"), s = func_special(t, "x");
+	const func_id m = func_name(t, "x"), s = func_special(t, "x");
 
 	CHECK(m != s);
-	CHECK_EQ(func_mark(t, "x"), m);
+	CHECK_EQ(func_name(t, "x"), m);
 	CHECK_EQ(func_special(t, "x"), s);
-	CHECK(func_mark(t, "y") != m);
+	CHECK(func_name(t, "y") != m);
 	CHECK_STR(func_get(t, s)->name, "x");
 	CHECK_STR(func_language(func_get(t, s)), "");
-	CHECK_STR(func_language(func_get(t, m)), "mark");
+	CHECK_STR(func_language(func_get(t, m)), "zone");
 	func_table_free(t);
 }
 

@@ -159,7 +159,7 @@ static bool is_read(const struct cct_node *node, const struct profile_cpu *cpu,
 	const struct thread thread = { .process = 0 };
 	const struct profile_collected collected = { .cpu = 1 };
 	const struct net net = { .period = 1, .is_net = NET_SAMPLED };
-	const struct func func = { .kind = FUNC_MARK, .name = "f", .file = "",
+	const struct func func = { .kind = FUNC_NAME, .name = "f", .file = "",
 				   .source = "f", .hint = "" };
 	const struct cct_node root = { .thread = 0 };
 	int status = profile_session_add(p, PROFILE_HEAD, &head);

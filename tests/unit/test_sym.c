@@ -470,7 +470,7 @@ void test_sym_falls_back_to_hints(void)
 				       0, 4096);
 	const func_id format = func_native(funcs, elf, 0x40);
 	const func_id code = func_code(funcs, 0x7f0000001000);
-	const func_id mark = func_mark(funcs, "here");
+	const func_id mark = func_name(funcs, "here");
 
 	func_hint(funcs, format, "string.format");
 	mem_free(sym_name(funcs, arena, &options));

@@ -24,7 +24,9 @@ int weft_resume(void);
  * title, or a fork in the child. Reports can show it alone (--recording TITLE).
  * Up to 8 may overlap in a process. If recording is off, the first one to start
  * in any process turns it on, and the last one to stop turns it off again.
- * title: UTF-8; NULL or "": the same as weft_resume. Recording is on when the
+ * title: UTF-8; NULL or "": the same as weft_resume. Of several recordings with
+ * one title, a report shows one alone, the last (TITLE#2: the second): for what
+ * comes often there are zones, below. Recording is on when the
  * function returns, unless it has ended. Returns 0, 1 if this title is already
  * running, -1 if this program is not being recorded, -2 if too many are
  * running. */
@@ -63,6 +65,43 @@ void weft_mark(const char *name);
  * reports show it and group runs by it. key and value: UTF-8; the first 256
  * bytes of each are kept. Returns 0, -1 if it could not be recorded. */
 int weft_label(const char *key, const char *value);
+
+/* -------------------------------------------------------------------- zones
+ * A zone is a span of time inside a function, which reports show as a call of
+ * its name: with calls, self and total time, and what was called in it. Zones
+ * may be nested. Each costs a nanosecond when nothing is recorded. */
+
+/* Begins a zone. It ends at the latest with the call of the function that
+ * begins it: by a return, an exception, or a jump; if calls of that function
+ * are not recorded, it may last until its caller ends. name: UTF-8; the first
+ * 256 bytes are kept; need not stay as it is. A program may have 4096 names;
+ * further zones share one. */
+void weft_zone_begin(const char *name);
+
+/* Ends the zone that this function began last. Does nothing if there is none,
+ * nor if the zone began before recording did. */
+void weft_zone_end(void);
+
+#ifdef __GNUC__
+#define WEFT_ZONE_INLINE                                               \
+	__attribute__((always_inline, no_instrument_function)) inline
+
+/* Makes a zone of the rest of the block, however that is left, but for a jump:
+ * WEFT_ZONE("parse"); in C and in C++, with gcc and clang. */
+#define WEFT_ZONE(name) WEFT_ZONE_AT(name, __LINE__)
+#define WEFT_ZONE_AT(name, line) WEFT_ZONE_NAMED(name, line)
+#ifndef __cplusplus
+#define WEFT_ZONE_NAMED(name, line)                                            \
+	__attribute__((cleanup(weft_zone_leave), unused))                      \
+	const char weft_zone_##line = (weft_zone_begin(name), 0)
+
+static WEFT_ZONE_INLINE void weft_zone_leave(const char *zone)
+{
+	(void)zone;
+	weft_zone_end();
+}
+#endif
+#endif
 
 /* ---------------------------------------------------------------- snapshots */
 
@@ -199,6 +238,15 @@ void weft_lua_made(struct lua_State *L, struct lua_State *from);
 void weft_lua_closing(struct lua_State *L);
 void weft_lua_closed(struct lua_State *L);
 
+/* Begins a zone (above) in the call of L's that runs at this level: 0 is the
+ * innermost one, as lua_getstack has it. It ends with that call, if not before.
+ * Returns what weft_lua_zone_end takes, below 2^53; 0: it is not recorded. */
+unsigned long long weft_lua_zone_begin(struct lua_State *L, const char *name,
+				       int level);
+
+/* Ends that zone, if it is still open, with all that L has called in it. */
+void weft_lua_zone_end(struct lua_State *L, unsigned long long zone);
+
 /* Returns 1 if weft sees calls of lua_ functions on L, since L is of a
  * shared Lua library, else 0. */
 int weft_lua_is_interposed(struct lua_State *L);
@@ -233,6 +281,29 @@ int weft_lua_detach(struct lua_State *L);
 
 #ifdef __cplusplus
 }
+
+#ifdef __GNUC__
+#define WEFT_ZONE_NAMED(name, line) ::weft::zone weft_zone_##line(name)
+
+namespace weft {
+
+/* A zone that ends with the block in which the object lives:
+ * weft::zone z("parse"); */
+class zone {
+public:
+	explicit WEFT_ZONE_INLINE zone(const char *name)
+	{
+		weft_zone_begin(name);
+	}
+	WEFT_ZONE_INLINE ~zone() { weft_zone_end(); }
+
+private:
+	zone(const zone &);
+	zone &operator=(const zone &);
+};
+
+}
+#endif
 #endif
 
 #endif

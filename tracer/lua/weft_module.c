@@ -162,6 +162,28 @@ static int native(lua_State *L)
 	return 1;
 }
 
+/* zone(name, level, fn): the zone that begins in the call at this level, as
+ * zone_end takes it; nil: the arguments are wrong. The caller, at level 1,
+ * calls fn itself. To ask for types in Lua would be a call of type. */
+static int zone(lua_State *L)
+{
+	const int level = (int)lua_tointeger(L, 2);
+
+	if (lua_type(L, 1) != LUA_TSTRING ||
+	    (level == 1 && !lua_isfunction(L, 3)))
+		return 0;
+	lua_pushnumber(L, (lua_Number)weft_lua_zone_begin(
+				  L, lua_tostring(L, 1), level));
+	return 1;
+}
+
+/* zone_end(zone): nothing. */
+static int zone_end(lua_State *L)
+{
+	weft_lua_zone_end(L, (unsigned long long)luaL_checknumber(L, 1));
+	return 0;
+}
+
 /* coroutine([co]): the number of co, or of the running one, as reports show
  * it. */
 static int coroutine(lua_State *L)
@@ -533,6 +555,7 @@ static const luaL_Reg functions[] = {
 /* What weft_module.lua alone calls. */
 static const luaL_Reg inner[] = {
 	{ "begin", begin }, { "only", only },
+	{ "zone", zone }, { "zone_end", zone_end },
 	{ "now", now }, { "depth", depth }, { "dump", dump },
 	{ NULL, NULL },
 };

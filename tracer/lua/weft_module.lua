@@ -1,5 +1,5 @@
--- weft_module.lua - weft.hook, weft.reset and weft.dump, which are easier to
--- write in Lua. Runs on every Lua from 5.1 on. Its arguments are the module's
+-- weft_module.lua - weft.hook, weft.zone, weft.reset and weft.dump, which are
+-- easier to write in Lua. Runs on every Lua from 5.1 on. Its arguments are the module's
 -- table and a table of what only C can do. SPDX-License-Identifier: MIT
 local weft, core = ...
 local running, type, error, select = coroutine.running, type, error, select
@@ -65,6 +65,9 @@ local function push(hook)
 	}, closing)
 	open[key] = call
 	core.begin()
+	if hook.is_named then
+		call.zone = core.zone(hook.name, 2)
+	end
 	call.start = core.now()
 	return call
 end
@@ -75,6 +78,9 @@ local function leave(call, ...)
 	call.left = true
 	total = total_of(call)
 	open[call.key] = call.below
+	if call.zone then
+		core.zone_end(call.zone)
+	end
 	core.finish()
 	if call.hook.on_call then
 		call.hook.on_call({
@@ -123,8 +129,33 @@ function weft.hook(fn, name, on_call)
 		core.only(true)
 		weft.resume()
 	end
-	return wrap({ name = name or tostring(fn), count = 0,
-		on_call = on_call }, fn)
+	return wrap({ name = name or tostring(fn), is_named = name ~= nil,
+		count = 0, on_call = on_call }, fn)
+end
+
+local function leave_zone(zone, ...)
+	core.zone_end(zone)
+	return ...
+end
+
+local closing_zone = { __close = function(zone)
+	core.zone_end(zone[1])
+end }
+
+-- Calls fn with what follows, and returns what it returns; the call is recorded
+-- as one of that name, which calls fn. From 5.4 on fn may be left out: the zone
+-- then is in the function that calls this, and ends when the value that is
+-- returned is closed.
+function weft.zone(name, fn, ...)
+	local is_closed = fn == nil and core.closes
+	local zone = core.zone(name, is_closed and 2 or 1, fn)
+	if not zone then
+		check(name, "string", 1, "zone")
+		check(fn, "function", 2, "zone")
+	elseif is_closed then
+		return setmetatable({ zone }, closing_zone)
+	end
+	return leave_zone(zone, fn(...))
 end
 
 -- weft.dump leaves out what was recorded before the last reset.

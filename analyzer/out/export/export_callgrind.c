@@ -94,7 +94,7 @@ static void put_place(struct writer *w, func_id id, bool is_callee)
 	put_name(w, is_callee ? "cfi" : "fl", id, f->file, "");
 	put_name(w, is_callee ? "cfn" : "fn", id, f->name,
 		 f->kind == FUNC_LUA ? " [lua]" :
-		 f->kind == FUNC_MARK ? " [mark]" : "");
+		 f->kind == FUNC_NAME ? " [zone]" : "");
 	w->is_named[id] = true;
 }
 

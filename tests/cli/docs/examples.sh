@@ -33,8 +33,8 @@ quietly() {
 build() {
 	local from=$1 to=$2
 	shift 2
-	quietly gcc -O1 -g -finstrument-functions "$@" -o "$to" \
-		"$root/tests/prog/$from" -lpthread
+	quietly gcc -O1 -g -finstrument-functions -o "$to" \
+		"$root/tests/prog/$from" "$@" -lpthread
 }
 # Sessions of a program whose second build differs from the first.
 sessions() {
@@ -72,6 +72,10 @@ provide() {
 	hot.weft)
 		build lines/hot.c "$T/srv/hot"
 		quietly weft record -o hot.weft -- "$T/srv/hot" ;;
+	orders.weft)
+		build zone/orders.c ./orders -I"$root/tracer/host" -L"$B/lib" \
+			-lweft
+		quietly weft record -o orders.weft -- ./orders ;;
 	more.weft)
 		quietly g++ -O0 -g -finstrument-functions -o more \
 			"$root/tests/prog/trim/more.cc"

@@ -43,7 +43,7 @@ for line in io.lines() do
 	for x in (rest .. ","):gmatch("([^,]*),") do
 		f[#f + 1] = x
 	end
-	if lang == "lua" or lang == "mark" then
+	if lang == "lua" or lang == "zone" then
 		name = name .. " [" .. lang .. "]"
 	end
 	local have, want = summed[name] or 0, tonumber(f[5])

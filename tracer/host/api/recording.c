@@ -1,5 +1,5 @@
 /* recording.c - what a program may do with its own recording (weft.h),
- * beside what is of fibers and of Lua: turning it on and off, titles,
+ * beside what is of fibers, of Lua and of zones: turning it on and off, titles,
  * regions, marks, labels, snapshots.
  * api/ is the top of the library: it may use all
  * folders, and none uses it. SPDX-License-Identifier: MIT */
@@ -88,8 +88,8 @@ EXPORT void weft_mark(const char *name)
 	now = chunk_clock(s);
 	s->mark = name;
 	chunk_need(s, 2);
-	index = chunk_index(s, XXH64(name, strlen(name), 0) | KEY_LUA |
-			       KEY_MARK);
+	index = chunk_index(s, (XXH64(name, strlen(name), 0) & ~KEY_ZONE) |
+			       KEY_LUA | KEY_MARK);
 	if (index != NO_INDEX)
 		chunk_put(s, rec_put(REC_MARK, index, chunk_gap(s, now)));
 	s->mark = NULL;

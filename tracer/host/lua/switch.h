@@ -42,6 +42,16 @@ void lua_switch_body_ended(struct thread_state *s, uint64_t now);
 
 /* ----------------------------------------------------------- what is where */
 
+/* Is co topmost? Main states run in whatever native coroutine has called
+ * them. */
+INLINE bool lua_switch_is_in_place(const struct thread_state *s,
+				   const struct coroutine *co)
+{
+	return co->window == s->window &&
+	       (co->serial == s->segment[s->segments - 1].serial ||
+		(co->serial == 0 && s->fiber == s->segments - 1));
+}
+
 /* Is co on this thread? Are its frames known while it is not? */
 bool lua_switch_is_on(const struct thread_state *s, const struct coroutine *co);
 INLINE bool lua_switch_has_kept(const struct thread_state *s,

@@ -70,6 +70,12 @@ struct lua_abi {
 	bool (*goes_on)(const struct coroutine *co);
 	/* Name functions by the tables that they are in. */
 	void (*name_all)(const struct lua_vm *vm, lua_State *L);
+	/* Record that a zone with this key begins in a call of co's which runs:
+	 * at level 0 the innermost one, at level 1 its caller. It stands on
+	 * that call, as if it were made by it. Returns the call's id; 0: it was
+	 * not recorded. sp: of the function of ours that the program calls. */
+	uint64_t (*zone_begin)(struct coroutine *co, uint64_t key, int level,
+			       uint64_t sp);
 	/* LuaJIT: have a C function's returns told, where that can be; stop
 	 * it. NULL: not needed. */
 	void (*wrap)(const struct lua_vm *vm, bool on);

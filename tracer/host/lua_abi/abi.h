@@ -263,6 +263,10 @@ SLOW void uncommon_record(struct thread_state *s, lua_State *L, lua_Debug *ar,
  * one needs. */
 SLOW void uncommon_give_up(lua_State *L, lua_Debug *ar);
 
+/* See struct lua_abi. */
+uint64_t uncommon_zone_begin(struct coroutine *co, uint64_t key, int level,
+			     uint64_t sp);
+
 /* ---------------------------------------------------------------- sample.c */
 
 /* The hook of a state that a tick has asked for its stack, or whose program

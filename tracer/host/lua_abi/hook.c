@@ -635,6 +635,7 @@ const struct lua_abi lua_abi = {
 	.resumable = frames_resumable,
 	.walk = frames_walk,
 	.name_all = function_name_all,
+	.zone_begin = uncommon_zone_begin,
 	.is_jit = IS_JIT,
 #if WEFT_LUA_ABI == 21
 	.wrap = luajit_wrap,

@@ -25,16 +25,6 @@ void uncommon_pass_on(struct coroutine *co, lua_State *L, lua_Debug *ar)
 
 /* --------------------------------------------------------- uncommon events */
 
-/* Is it where it should be? Main states run in whatever native coroutine has
- * called them. */
-static bool is_in_place(const struct thread_state *s,
-			const struct coroutine *co)
-{
-	return co->window == s->window &&
-	       (co->serial == s->segment[s->segments - 1].serial ||
-		(co->serial == 0 && s->fiber == s->segments - 1));
-}
-
 /* There is no memory, or no room in a table, to know the call by. */
 static void count_unrecorded(const lua_Debug *ar)
 {
@@ -97,36 +87,56 @@ static uint64_t event_begins(const struct lua_event *e)
 	return e->kind == EVENT_CALL && e->caller.id == 0 ? e->id : 0;
 }
 
-/* walk: its open calls must be found first. */
-static void record_by_asking(struct lua_local *me, struct coroutine *co,
-			     const lua_Debug *ar, bool walk, uint64_t sp)
+/* walk: its open calls must be found first. Returns whether the call that the
+ * event is has become a frame. */
+static bool record_event(struct lua_local *me, struct coroutine *co,
+			 const struct lua_event *e, bool walk, uint64_t sp)
 {
-	struct frame *walked = NULL;
+	struct frame *const walked = walk ? lua_vm_walk_room(me) : NULL;
 	uint32_t count = 0;
-	struct lua_event e;
 	struct thread_state *s;
 	uint64_t now;
+	bool is_frame;
 
-	function_number_open(co, walk);
-	if (!event_by_asking(&e, me, co, ar))
-		return;
-	if (walk)
-		walked = lua_vm_walk_room(me);
 	if (walked)
-		count = frames_walk(me, co, e.kind == EVENT_RETURN ? 0 : 1,
+		count = frames_walk(me, co, e->kind == EVENT_RETURN ? 0 : 1,
 				    walked, LUA_WALK_ROOM);
 	s = thread_acquire(sp);
 	if (!s)
-		return;
+		return false;
 	now = chunk_clock(s);
-	lua_switch_to(s, co, walked, count, event_begins(&e), 0, sp, now);
+	lua_switch_to(s, co, walked, count, event_begins(e), 0, sp, now);
 	if (lua_vm_is_unbound(s))
 		lua_vm_bind(s, co->vm);
-	s->lua_plain = !co->vm->by_layout && is_in_place(s, co) &&
+	s->lua_plain = !co->vm->by_layout && lua_switch_is_in_place(s, co) &&
 		       lua_vm_is_plain(s) ? co->L : NULL;
 	me->co = co;
-	event_record(s, co, &e, now);
+	event_record(s, co, e, now);
+	is_frame = s->top[-1].key == e->key && s->top[-1].tick == now;
 	thread_release(s);
+	return is_frame;
+}
+
+static void record_by_asking(struct lua_local *me, struct coroutine *co,
+			     const lua_Debug *ar, bool walk, uint64_t sp)
+{
+	struct lua_event e;
+
+	function_number_open(co, walk);
+	if (event_by_asking(&e, me, co, ar))
+		record_event(me, co, &e, walk, sp);
+}
+
+/* Does an event on co need a walk? Outside of chosen calls nothing is recorded,
+ * not even as open. Main functions may have run unseen in another window. */
+static bool begin_event(const struct thread_state *s, struct lua_local *me,
+			const struct coroutine *co)
+{
+	if (me->window != s->window) {
+		me->window = s->window;
+		lua_func_unseen();
+	}
+	return lua_switch_needs_walk(s, co) && !region_only;
 }
 
 /* s is busy when this is called. */
@@ -155,12 +165,7 @@ static SLOW void record_unknown(struct thread_state *s, lua_State *L,
 			return;
 		}
 	}
-	if (me->window != s->window) {
-		me->window = s->window;
-		lua_func_unseen();
-	}
-	/* Outside of chosen calls nothing is recorded, not even as open. */
-	walk = lua_switch_needs_walk(s, co) && !region_only;
+	walk = begin_event(s, me, co);
 	thread_release(s);
 	if (co->vm->detached)
 		lua_hook_remove(co);
@@ -196,7 +201,7 @@ static bool record_known(struct thread_state *s, lua_State *L,
 
 	if (!me || !co)
 		return false;
-	in_place = is_in_place(s, co);
+	in_place = lua_switch_is_in_place(s, co);
 	if ((!in_place && !may_switch(s, me, co)) || co->vm->detached ||
 	    lua_vm_is_unbound(s) ||
 	    !event_is_recorded(co, ar) || !event_by_layout(&e, me, co, ar))
@@ -209,7 +214,7 @@ static bool record_known(struct thread_state *s, lua_State *L,
 		lua_switch_to(s, co, NULL, 0, event_begins(&e),
 			      IS_JIT && e.kind == EVENT_CALL && e.is_c ?
 			      luajit_held(co, e.id) : 0, s->busy, now);
-		in_place = is_in_place(s, co);
+		in_place = lua_switch_is_in_place(s, co);
 	}
 	me->co = co;
 	s->lua_plain = in_place && lua_vm_is_plain(s) ? L : NULL;
@@ -262,4 +267,33 @@ void uncommon_record(struct thread_state *s, lua_State *L, lua_Debug *ar,
 void uncommon_give_up(lua_State *L, lua_Debug *ar)
 {
 	uncommon_record(thread_self, L, ar, thread_self->busy);
+}
+
+/* ------------------------------------------------------------------ zones */
+
+uint64_t uncommon_zone_begin(struct coroutine *co, uint64_t key, int level,
+			     uint64_t sp)
+{
+	/* No frame has the place of a callee that begins here. */
+	struct lua_event e = {
+		.kind = EVENT_CALL, .key = key,
+		.caller = frames_innermost(&co->vm->lib->api, co->L,
+					   co->vm->by_layout),
+	};
+	struct thread_state *s;
+	struct lua_local *me;
+	bool walk = false;
+
+	for (; level > 0 && e.caller.id != 0; level--)
+		e.caller.id = e.caller.above((uint64_t)co->L, e.caller.id);
+	e.id = e.caller.id;
+	e.caller.callee = UINT64_MAX;
+	s = e.id == 0 ? NULL : thread_acquire(sp);
+	if (!s)
+		return 0;
+	me = lua_vm_local(s);
+	if (me)
+		walk = begin_event(s, me, co);
+	thread_release(s);
+	return me && record_event(me, co, &e, walk, sp) ? e.id : 0;
 }

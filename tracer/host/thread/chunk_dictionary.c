@@ -3,6 +3,7 @@
 #include "tracepoints/item.h"
 #include "tracer/host/thread/chunk_dictionary.h"
 #include "tracer/host/pool/process.h"
+#include "tracer/host/thread/zone.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -67,16 +68,17 @@ static uint64_t native_word(struct thread_state *s, uint64_t address,
 	       put_module(s, m, number) ? known : 0;
 }
 
-static uint64_t mark_word(struct thread_state *s)
+/* Of a mark or zone. */
+static uint64_t name_word(struct thread_state *s, const char *name)
 {
-	const size_t length = strlen(s->mark);
+	const size_t length = strlen(name);
 	const uint32_t words = 1 + item_string_words(length);
 	uint64_t *const item = chunk_item(s, words);
 
 	if (!item)
 		return 0;
 	item[0] = item_put(ITEM_NAME, words);
-	item_put_string(item + 1, s->mark, length);
+	item_put_string(item + 1, name, length);
 	chunk_publish_items(s);
 	return dict_put_item(DICT_NAME, s->items - words);
 }
@@ -87,7 +89,7 @@ static uint64_t item_word(struct thread_state *s, uint64_t key)
 	uint32_t at = NO_INDEX;
 
 	if (key & KEY_MARK)
-		return mark_word(s);
+		return name_word(s, zone_is(key) ? zone_name(key) : s->mark);
 	if (thread_upcalls.lua_item)
 		at = thread_upcalls.lua_item(s, key);
 	return at == NO_INDEX ? 0 : dict_put_item(DICT_LUA, at);
@@ -189,7 +191,7 @@ uint32_t dictionary_name_poorly(struct thread_state *s, uint64_t key)
 	uint32_t index;
 
 	chunk_count_lost(s, LOST_NAMES, 1);
-	if (key & KEY_MARK)
+	if ((key & KEY_MARK) && !zone_is(key))
 		return NO_INDEX;
 	CHECKED(!is_full(s)); /* items leave words for that */
 	index = add_word(s, dict_put_code((key & KEY_LUA) ? 0 : key));

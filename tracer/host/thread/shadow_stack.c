@@ -3,6 +3,7 @@
 #include "tracer/host/thread/shadow_stack.h"
 #include "tracer/host/base/break.h"
 #include "tracer/host/pool/process.h"
+#include "tracer/host/thread/zone.h"
 
 #include <errno.h>
 #include <string.h>
@@ -78,10 +79,12 @@ bool shadow_reserve(struct thread_state *s, uint32_t count)
 }
 
 /* A call that there is no room for. Each of Lua's returns takes one off, and a
- * native exit as hook.c's leave does. */
+ * native exit as hook.c's leave does; the end of a zone of Lua's finds its
+ * frame, or nothing. */
 static void stand_aside(struct thread_state *s, const struct frame *f)
 {
-	if (frame_is_lua(f) || !dictionary_may_skip(s, f->key))
+	if (frame_is_lua(f) ? !zone_is(f->key) :
+			      !dictionary_may_skip(s, f->key))
 		s->too_deep++;
 }
 

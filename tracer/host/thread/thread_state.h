@@ -36,7 +36,8 @@ struct frame {
 
 /* Beyond every code address of a program: what a key names otherwise. */
 #define KEY_LUA (UINT64_C(1) << 63)  /* a Lua function */
-#define KEY_MARK (UINT64_C(1) << 62) /* with KEY_LUA: a mark */
+#define KEY_MARK (UINT64_C(1) << 62) /* with KEY_LUA: a mark; */
+#define KEY_ZONE (UINT64_C(1) << 61) /* with both: a zone (zone.h) */
 /* Added to the key of a function whose calls are left out, in the table of the
  * functions that the open chunk has named: no function begins there, so that it
  * is found only where that is asked. */
