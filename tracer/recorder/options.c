@@ -418,6 +418,9 @@ static struct poptOption rows[] = {
 	  "when the program has ended, copy all that is needed to name its "
 	  "functions into the trace: program files, debug files, Lua sources "
 	  "(2 GB at most)", NULL },
+	{ "progress", 0, POPT_ARG_NONE, &opt.progress, 0,
+	  "on a terminal: show once a second, in one line, how far the "
+	  "recording is; with -p this is the default; not with -q", NULL },
 	{ "quiet", 'q', POPT_ARG_NONE, &opt.quiet, 0,
 	  "do not print the summary", NULL },
 	{ "help", 'h', POPT_ARG_NONE, NULL, ROW_HELP, "print this help", NULL },

@@ -20,7 +20,8 @@ struct options {
 	const char *output;        /* NULL: a name is made */
 	const char *name;          /* NULL: the program's */
 	/* 1 if the option was given; popt stores to int. */
-	int paused, no_follow, no_native, lua_init, quiet, archive;
+	int paused, no_follow, no_native, lua_init, quiet, archive,
+	    progress;
 	enum pool_lua lua;
 	int no_lua_names, waits, heap, count_only, reference, sample_only;
 	const char *reference_of;  /* the program of that run; NULL: the same */

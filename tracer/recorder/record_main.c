@@ -329,6 +329,8 @@ static void on_beat(struct loop *l)
 	chunk_queue_rest(&r->drain.copies);
 	sink_check_lttng(&r->sink);
 	requests_beat(r, l->now);
+	if (l->beat % 2 == 0)
+		requests_show(r);
 	if (calibration_poll(&r->calibration))
 		r->budget.call_ns = r->calibration.cost;
 }
@@ -566,6 +568,8 @@ int main(int argc, char **argv)
 		return status;
 	}
 	message_quiet(r.opt.quiet);
+	/* Of a program that is started, the terminal is the program's. */
+	r.opt.progress |= r.opt.attach != NULL;
 	session_process_init(&r.session);
 	if (start_recording(&r, &status) == 0) {
 		/* The recording goes on if nobody reads our messages. */

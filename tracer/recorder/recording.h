@@ -110,5 +110,7 @@ void summary_print(const struct recording *r);
 /* Listen to other commands of the user, once the program is forked; what it is
  * called is known then. Without a socket the recording goes on, and says so. */
 void requests_init(struct recording *r);
+/* Show how far the recording is, if that is wanted. */
+void requests_show(struct recording *r);
 /* Measure the rate; call it now and then. now: ms. */
 void requests_beat(struct recording *r, uint64_t now);

@@ -2,11 +2,13 @@
  * socket. Does not know how it comes.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/recording.h"
+#include "tracer/recorder/base/amount.h"
 #include "tracer/recorder/base/elf_file.h"
 #include "tracer/recorder/base/proc.h"
 #include "tracer/recorder/base/message.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- status ---- */
@@ -149,6 +151,30 @@ static void do_status(struct recording *r, struct control_text *t)
 		    trace_folder_bytes(r->folder.absolute));
 	control_say(t, "lost %" PRIu64 "\n", count_lost(r));
 	say_path(t, "trace", r->folder.absolute);
+}
+
+/* ---- progress ---- */
+
+/* What records take is known by calibration: a call has one or two. */
+void requests_show(struct recording *r)
+{
+	const double share = r->budget.share > 0 ? r->budget.share :
+			     r->speed.rate * r->budget.call_ns / 1e9;
+	char calls[32], bytes[32], takes[64] = "";
+
+	if (!r->opt.progress)
+		return;
+	if (share > 0)
+		snprintf(takes, sizeof(takes), ", recording takes %.1f%% of "
+			 "%s", share * 100, r->budget.share > 0 ?
+			 "the CPU time" : "a core");
+	amount_print(bytes, sizeof(bytes),
+		     (double)trace_folder_bytes(r->folder.absolute));
+	message_rewrite("%.0f s, %s, %s, lost: %" PRIu64 "%s",
+			(double)(rate_mono() - r->begin_ns) / 1e9,
+			amount_many(calls, sizeof(calls), r->drain.records +
+				    r->drain.counted, "records"), bytes,
+			count_lost(r), takes);
 }
 
 /* ---- the others ---- */

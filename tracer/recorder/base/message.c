@@ -5,12 +5,16 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { LINE_MAX_BYTES = 1024, TROUBLES_MAX_BYTES = 1024 };
 
 static bool is_quiet;
+static bool is_rewritten;          /* the last line may be overwritten */
 static char troubles[TROUBLES_MAX_BYTES];
+
+#define CLEAR_LINE "\r\033[K"
 
 void message_quiet(bool quiet)
 {
@@ -62,10 +66,34 @@ void message_put(enum message_kind kind, const char *format, ...)
 	message_clean(text);
 	if (kind == MESSAGE_TROUBLE)
 		keep_trouble(text);
-	const int n = snprintf(line, sizeof(line), "weft: %s%s\n",
+	const int n = snprintf(line, sizeof(line), "%sweft: %s%s\n",
+			       is_rewritten ? CLEAR_LINE : "",
 			       kind == MESSAGE_SUMMARY ? "" : "record: ", text);
 
+	is_rewritten = false;
 	/* One write for the line: lines of several processes do not mix. */
+	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
+		return;
+}
+
+void message_rewrite(const char *format, ...)
+{
+	char text[LINE_MAX_BYTES], line[LINE_MAX_BYTES + 32];
+	struct winsize size = { .ws_col = 0 };
+	va_list args;
+
+	if (is_quiet || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	message_clean(text);
+	/* A terminal of no known width is that of a program. */
+	const int room = size.ws_col > 8 ? size.ws_col - 7 : 73;
+	const int n = snprintf(line, sizeof(line), CLEAR_LINE "weft: %.*s",
+			       room, text);
+
+	is_rewritten = true;
 	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
 		return;
 }

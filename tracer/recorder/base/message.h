@@ -26,6 +26,12 @@ void message_put(enum message_kind kind, const char *format, ...);
 /* Whether to leave out the lines of MESSAGE_SUMMARY; false at the start. */
 void message_quiet(bool quiet);
 
+/* Print a line on the terminal in place of the last one of these; the next
+ * message takes its place. Cut to the terminal's width. Nothing if stderr is no
+ * terminal, or after message_quiet(true). */
+__attribute__((format(printf, 1, 2)))
+void message_rewrite(const char *format, ...);
+
 /* All texts of message_trouble, separated by "; " and cut to 1 KiB. "" if there
  * were none. The text is valid until the next message_trouble. */
 const char *message_troubles(void);
