@@ -224,6 +224,7 @@ enum process_trouble {
 	TROUBLE_LUA_PASSED = 16,      /* plugins use a Lua past weft */
 	TROUBLE_LUA_HOOK = 32,        /* a script has put weft's hook away */
 	TROUBLE_LUA_UNNOTED = 64,     /* a VM that cannot be sampled */
+	TROUBLE_CONSTRUCTORS = 128,   /* a plugin's were not recorded */
 };
 
 struct pool_thread {

@@ -46,4 +46,25 @@ for v in $LUAS; do
 		tried=$((tried + 1))
 	done
 done
+# What constructors called before is not known, and that is said; of a plugin that
+# has none nothing is.
+cat >"$T/made.c" <<'C'
+static int n;
+__attribute__((noinline)) static void leaf(void) { n++; }
+__attribute__((constructor)) static void made(void) { leaf(); }
+int plugin_run(int times);
+int plugin_run(int times) { leaf(); return n + times; }
+C
+gcc -O1 -shared -fPIC -finstrument-functions "$T/made.c" -o "$T/made.so" ||
+	fail "no plugin with a constructor"
+for how in -d -m -k; do
+	record "$T/hosts" $how "$T/made.so" || fail "made $how: weft record fails"
+	report
+	want=$([ $how = -k ] && echo "lost: 0" || echo "lost: not known (a library was opened")
+	grep -q "$want" "$T/err" || fail "made $how: $(cat "$T/err")"
+	"$WEFT" check "$T/trace" >"$T/check" 2>&1
+	whole=$([ $? = 0 ] && echo -k)
+	[ "${how/-[dm]/}" = "$whole" ] ||
+		fail "made $how: check says $(cat "$T/check")"
+done
 [ $tried -gt 0 ] || { echo "no Lua library for programs"; exit 77; }

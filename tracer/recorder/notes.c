@@ -212,7 +212,7 @@ static bool is_complete(const struct recording *r)
 	/* Other trouble, such as a daemon that died, need not mean a loss. */
 	return any == 0 && (r->registry.trouble &
 			    (TROUBLE_NO_MEMORY | TROUBLE_CONFINED |
-			     TROUBLE_LUA_HOOK)) == 0;
+			     TROUBLE_LUA_HOOK | TROUBLE_CONSTRUCTORS)) == 0;
 }
 
 static void note_exit(struct meta *m, const struct program *p)

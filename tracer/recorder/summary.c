@@ -198,8 +198,11 @@ static uint64_t print_unknown(const struct recording *r)
 {
 	const char *const why = r->said.is_false ?
 		"the program overwrote its counts" :
-		(r->registry.trouble & TROUBLE_LUA_HOOK) == 0 ? NULL :
-		"a script's debug.sethook put weft's hook away";
+		r->registry.trouble & TROUBLE_LUA_HOOK ?
+		"a script's debug.sethook put weft's hook away" :
+		r->registry.trouble & TROUBLE_CONSTRUCTORS ?
+		"a library was opened with RTLD_DEEPBIND or by dlmopen, and "
+		"what its constructors called is not recorded" : NULL;
 
 	if (why)
 		message_summary("lost: not known (%s)", why);

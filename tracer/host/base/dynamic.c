@@ -119,6 +119,15 @@ const char *dynamic_version(const struct dynamic *d, const ElfW(Sym) *symbol)
 	return NULL;
 }
 
+bool dynamic_has_constructors(const struct link_map *map)
+{
+	const ElfW(Dyn) *d = map->l_ld;
+
+	while (d->d_tag != DT_NULL && d->d_tag != DT_INIT_ARRAYSZ)
+		d++;
+	return d->d_tag == DT_INIT_ARRAYSZ && d->d_un.d_val > sizeof(void *);
+}
+
 const ElfW(Phdr) *dynamic_parts(const void *start, int *count)
 {
 	const ElfW(Ehdr) *const head = start;

@@ -37,6 +37,9 @@ bool dynamic_has_older(const struct dynamic *d, const char *name);
  * does not say. */
 const char *dynamic_version(const struct dynamic *d, const ElfW(Sym) *symbol);
 
+/* Has the module constructors, but for the one of the compiler's own? */
+bool dynamic_has_constructors(const struct link_map *map);
+
 /* The parts of the module that is mapped from there on, as its head lists them;
  * *count: how many. 0: it is not as usual. */
 const ElfW(Phdr) *dynamic_parts(const void *start, int *count);

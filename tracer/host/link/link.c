@@ -27,6 +27,7 @@ enum { LINKS = 16384 };
 static bool is_late;
 
 _Atomic bool link_refused;
+void (*link_late)(void);
 
 /* Those that are to be put back. */
 struct link {
@@ -296,6 +297,10 @@ static uint64_t led_to(struct pass *p, const ElfW(Rela) *r, uint64_t word)
 	    (ELF64_R_TYPE(r->r_info) == TO_DATA &&
 	     !is_of_name(original, at, name)))
 		return 0;
+	if (!p->is_start && link_late &&
+	    strcmp(name, "__cyg_profile_func_enter") == 0 &&
+	    dynamic_has_constructors(p->of.map))
+		link_late();
 	return (uint64_t)stand_in_for(number, original, at);
 }
 

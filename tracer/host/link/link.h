@@ -19,6 +19,10 @@ bool link_is_late(void);
 /* Was there a link that could not be written? Its calls are not seen. */
 extern HIDDEN _Atomic bool link_refused;
 
+/* Called if a library that the program opened has run its constructors with
+ * hooks that were not ours, as it found libc's first. NULL: nothing is. */
+extern HIDDEN void (*link_late)(void);
+
 /* Lead the links of all modules that are loaded now. Returns how many are led,
  * or ATTACH_LEAD_LATER and the like. Takes the loader's lock. */
 long link_lead(void);

@@ -214,6 +214,15 @@ static int our_prctl(int option, unsigned long a, unsigned long b,
 	return ((prctl_fn *)real_prctl)(option, a, b, c, d);
 }
 
+/* ------------------------------------------------------------ constructors */
+
+/* Nobody knows what they called. */
+static void miss_constructors(void)
+{
+	if (process_ready())
+		atomic_fetch_or(&process_slot->dropped, TROUBLE_CONSTRUCTORS);
+}
+
 /* ---------------------------------------------------------------- the table */
 
 __attribute__((constructor(102))) static void begin(void)
@@ -234,5 +243,7 @@ __attribute__((constructor(102))) static void begin(void)
 	};
 
 	try_jump_buffer();
+	if (!link_is_late())
+		link_late = miss_constructors;
 	stand_in_add(ours, sizeof(ours) / sizeof(ours[0]));
 }
