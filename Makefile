@@ -28,6 +28,10 @@ DEPENDS = -MMD -MP -MT $(abspath $@) \
 CFLAGS_ALL = -std=c11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SANFLAGS) $(DEPENDS) \
 	$(CFLAGS)
 
+# A system without it gets it later, from what this makefile runs: until then,
+# nothing is said about packages.
+PKG_CONFIG := $(shell command -v pkg-config || echo :)
+
 # One short line a file; V=1 prints whole commands.
 V ?=
 Q := $(if $(V),,@)

@@ -15,7 +15,7 @@ UNIT_SRC := $(filter-out tests/unit/run_unit.c,$(wildcard tests/unit/test_*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(TEST_DIR)/%)
 # One archive a part, of its objects but for a main().
 TEST_LIB := $(B)/lib-test
-ANALYZER_TEST_LIBS ?= $(shell pkg-config --libs babeltrace2 libdw \
+ANALYZER_TEST_LIBS ?= $(shell $(PKG_CONFIG) --libs babeltrace2 libdw \
 	libprotobuf-c zlib liblz4 libzstd sqlite3) -liberty -lm
 RECORDER_TEST_LIBS ?= -ldl -lpthread
 HOST_TEST_LIBS ?= -ldl -lpthread
@@ -38,7 +38,7 @@ libs_of = $(if $(filter host,$(1)),-Wl$(comma)--whole-archive \
 	$(if $(filter host,$(1)),$(HOST_TEST_LIBS)) \
 	$(if $(filter recorder,$(1)),$(RECORDER_TEST_LIBS)) \
 	$(if $(filter lua,$(1)),$(LUA_TEST_LIBS))
-LUA_TEST_LIBS ?= $(shell pkg-config --libs lua5.4)
+LUA_TEST_LIBS ?= $(shell $(PKG_CONFIG) --libs lua5.4)
 
 $(TEST_LIB)/analyzer.a: $(ANALYZER_TEST_OBJ)
 $(TEST_LIB)/host.a: $(HOST_OBJ)

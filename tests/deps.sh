@@ -1,6 +1,7 @@
 #!/bin/sh
 # deps.sh GROUP... - sees to it that the Debian packages of these groups are
-# installed: build, test, deep, viewers, bench, yardstick. This is the one list of them.
+# installed: build, test, deep, viewers, bench, yardstick, deb. This is the one list
+# of them.
 # Installs what is missing where it may (root, or sudo without a password);
 # where it may not, it prints the one line to type and fails.
 # "deps.sh -l GROUP..." only lists.
@@ -33,8 +34,9 @@ list() {
 		$(command -v npm >/dev/null || echo nodejs npm) ;;
 	bench) echo uftrace tcl valgrind ;;
 	yardstick) echo linux-perf tcl ;;
+	deb) echo dpkg-dev debhelper chrpath ;;
 	*) echo "deps: no group \"$1\", but build, test, deep, viewers," \
-		"bench, yardstick" >&2
+		"bench, yardstick, deb" >&2
 	   exit 1 ;;
 	esac
 }

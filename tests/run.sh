@@ -33,6 +33,12 @@ esac
 export B WEFT=$B/bin/weft LC_ALL=C
 self=$PWD/tests/run.sh
 
+[ -x "$WEFT" ] || {
+	echo "$B has no weft yet; this builds all that tests need:" \
+		"make B=$B test-bin"
+	exit 1
+}
+
 limit_of() {
 	sed -n '1,15s/^# time: *\([0-9]*\).*/\1/p' "$1" | tr -d '\0'
 }
@@ -235,6 +241,9 @@ every | while read -r name kind file with; do
 		echo "${limit:-0} $name $kind $file $with" >>"$RESULTS/together"
 	fi
 done
+[ -e "$RESULTS/together" ] || [ -e "$RESULTS/alone" ] ||
+	echo "no test is named so; one of unit/ may not be built yet:" \
+		"make B=$B test-bin"
 run() {
 	[ -e "$1" ] || return 0
 	# shellcheck disable=SC2016

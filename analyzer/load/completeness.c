@@ -314,17 +314,24 @@ static void tell_unnamed(struct teller *t, const struct session *s)
 
 /* ---- notes -------------------------------------------------------------- */
 
-/* A profile lists some Lua states one by one, and only counts the others. */
+/* A profile lists some Lua states one by one, and only counts the others. The
+ * CPU time of a run before says how much slower that makes the program. */
 static void tell_jit(struct teller *t, const struct session *s)
 {
+	const struct reference *const r = &s->reference;
+	const double recorded = (double)session_ns(s, s->net.raw);
 	uint64_t off = s->beyond.vms_jit_off;
+	char slower[80] = "";
 
 	for (size_t i = 0; i < s->vm_count; i++)
 		off += (s->vms[i].flags & VM_JIT_OFF) != 0;
+	if (r->kind == REFERENCE_RUN && r->ns > 0 && recorded > r->ns)
+		snprintf(slower, sizeof(slower), "; recorded, the program took "
+			 "%.1f times the CPU time", recorded / r->ns);
 	if (off > 0)
 		say(t, "LuaJIT's compiler was off in %" PRIu64 " of %" PRIu64
 		    " Lua states: times are the interpreter's; counts are "
-		    "exact", off, s->vm_count + s->beyond.vms);
+		    "exact%s", off, s->vm_count + s->beyond.vms, slower);
 }
 
 /* Only functions that are in the figures count. */

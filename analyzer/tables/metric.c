@@ -189,6 +189,17 @@ static size_t place_for(const struct metric_columns *c, const struct metric *m)
 	return at;
 }
 
+/* Is it the column's name, or its key in CSV? */
+static bool is_named(const struct metric *m, const char *name, size_t length)
+{
+	struct metric_column c;
+
+	set_key(&c, m);
+	return (strlen(m->name) == length &&
+		strncmp(m->name, name, length) == 0) ||
+	       (strlen(c.key) == length && strncmp(c.key, name, length) == 0);
+}
+
 /* Say which columns there are. Always -1. */
 static int no_column(const struct metric *all, unsigned lacks,
 		     const char *name, size_t length)
@@ -225,8 +236,7 @@ static int add_named(struct metric_columns *c, const struct metric *all,
 		const size_t length = strcspn(at, ",");
 
 		while (m->name && ((m->flags & lacks) ||
-				   strlen(m->name) != length ||
-				   strncmp(m->name, at, length) != 0))
+				   !is_named(m, at, length)))
 			m++;
 		if (!m->name)
 			return no_column(all, lacks, at, length);

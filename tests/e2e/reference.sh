@@ -156,6 +156,15 @@ rec less --reference -- ./prog 3000 - "$T/there"
 "$WEFT" report less >table 2>&1 || fail "less: $(cat table)"
 grep -q 'is not used: the recorded run did not do the same work' table ||
 	fail "a tenth of the work is taken for all: $(head -n 5 table)"
+# Without LuaJIT's compiler the run is slower, and reports say by how much.
+cat >slow.lua <<'END'
+local function sum(n) local s = 0 for i = 1, n do s = s + i % 7 end return s end
+for _ = 1, 400000 do sum(300) end
+END
+rec jit --reference --lua-init -- luajit slow.lua
+"$WEFT" report jit >table 2>&1 || fail "jit: $(cat table)"
+grep -q "compiler was off.*; recorded, the program took [1-9][0-9.]* times the CPU time" \
+	table || fail "jit: $(head -n 8 table)"
 "$WEFT" record --reference=./none -o none -- ./prog 10 >out 2>err &&
 	fail "a reference of no program"
 [ ! -e none ] || fail "a trace is left of it"

@@ -7,7 +7,7 @@
 HOST_ABI_SRC := $(wildcard tracer/host/lua_abi/*.c)
 HOST_SRC := $(filter-out $(HOST_ABI_SRC),$(wildcard tracer/host/*/*.c))
 # 21 is LuaJIT 2.1. 5.5, which few systems have, is left out where it is not.
-HAS_LUA55 := $(shell pkg-config --exists lua5.5 && echo yes)
+HAS_LUA55 := $(shell $(PKG_CONFIG) --exists lua5.5 && echo yes)
 LUA_ABIS := $(if $(HAS_LUA55),55) 54 53 52 51 21
 LUA_PKG_55 := lua5.5
 LUA_PKG_54 := lua5.4
@@ -16,8 +16,8 @@ LUA_PKG_52 := lua5.2
 LUA_PKG_51 := lua5.1
 LUA_PKG_21 := luajit
 $(foreach a,$(LUA_ABIS),\
-	$(eval LUA_CFLAGS_$(a) := $$(shell pkg-config --cflags $(LUA_PKG_$(a))))\
-	$(eval LUA_LIBS_$(a) = $$(shell pkg-config --libs $(LUA_PKG_$(a)))))
+	$(eval LUA_CFLAGS_$(a) := $$(shell $(PKG_CONFIG) --cflags $(LUA_PKG_$(a))))\
+	$(eval LUA_LIBS_$(a) = $$(shell $(PKG_CONFIG) --libs $(LUA_PKG_$(a)))))
 host_abi_obj = $(HOST_ABI_SRC:%.c=$(B)/obj/%-$(1).o)
 HOST_OBJ := $(HOST_SRC:%.c=$(B)/obj/%.o) \
 	$(LUA_ABIS:%=$(B)/obj/tracer/host/lua_abi_%.o)

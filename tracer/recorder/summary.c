@@ -4,6 +4,7 @@
 #include "tracer/recorder/base/amount.h"
 #include "tracer/recorder/base/message.h"
 #include "tracer/recorder/recording.h"
+#include "tracer/recorder/trace/lttng_daemon.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -455,6 +456,15 @@ static void print_sampled(const struct recording *r)
 	message_summary("next: weft report --reference %s TRACE", path);
 }
 
+/* A user who looks at the processes finds it. */
+static void print_daemon(const struct recording *r)
+{
+	if (r->session.has_opened && isatty(STDERR_FILENO) &&
+	    daemon_is_ours(r->session.daemon))
+		message_summary("note: lttng-sessiond, which weft started, "
+				"ends by itself in 3 to 8 s");
+}
+
 void summary_print(const struct recording *r)
 {
 	const bool is_relayed = r->opt.relay.host[0] &&
@@ -479,6 +489,7 @@ void summary_print(const struct recording *r)
 	print_reference(r);
 	if (r->sink.archive)
 		print_archive(&r->archive);
+	print_daemon(r);
 	if (r->drain.records <= r->sink.delivery.lost_records ||
 	    (r->sink.flight && r->flight.snapshots == 0))
 		return;

@@ -28,6 +28,18 @@ static void print_choices(void *ctx, const struct opt *row)
 	fputs("\" ;;\n", stdout);
 }
 
+/* A line of the shell's case: the words that may follow the command itself,
+ * where a file may, too. */
+static void print_operands(const struct cmd *c)
+{
+	if (!c->word)
+		return;
+	printf("\t\"%s %s\") files=-f choice=\"", c->name, c->name);
+	for (size_t i = 0; c->word(i); i++)
+		printf("%s%s", i > 0 ? " " : "", c->word(i));
+	fputs("\" ;;\n", stdout);
+}
+
 /* The words that may follow "weft record"; help NULL: none are known. */
 static void print_record_words(const char *help)
 {
@@ -59,14 +71,14 @@ static void print_record_choices(const char *help)
 /* A script for bash with two cases: the words that may follow a command, and
  * those that may follow an option of it. Its variables: word is the one to
  * complete, before the one in front of it; choice are the words that an option
- * (or "weft" itself) takes; words are the command's options, proposed after a
- * dash. Where none of them says anything, names of files are completed. record:
- * the recorder's help, or NULL. */
+ * (or "weft" itself) takes, beside files if there is -f in files; words are the
+ * command's options, proposed after a dash. Where none of them says anything,
+ * names of files are completed. record: the recorder's help, or NULL. */
 static void print_bash(const struct cmd *const *commands, const char *record)
 {
 	fputs("# Completion of weft's commands and options for bash.\n"
 	      "_weft() {\n"
-	      "\tlocal word=${COMP_WORDS[COMP_CWORD]} words= choice=\n"
+	      "\tlocal word=${COMP_WORDS[COMP_CWORD]} words= choice= files=\n"
 	      "\tlocal before=${COMP_WORDS[COMP_CWORD - 1]}\n"
 	      "\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
 	      "\t\tchoice=\"record", stdout);
@@ -83,12 +95,16 @@ static void print_bash(const struct cmd *const *commands, const char *record)
 	}
 	fputs("\tesac\n\tcase \"${COMP_WORDS[1]} $before\" in\n", stdout);
 	print_record_choices(record);
-	for (const struct cmd *const *c = commands; *c; c++)
+	for (const struct cmd *const *c = commands; *c; c++) {
+		print_operands(*c);
 		help_each_option(*c, print_choices,
 				 (void *)(uintptr_t)(*c)->name);
+	}
 	fputs("\tesac\n"
-	      "\tif [ -n \"$choice\" ]; then\n"
-	      "\t\tCOMPREPLY=($(compgen -W \"$choice\" -- \"$word\"))\n"
+	      "\tif [ -n \"$choice\" ] && { [ -z \"$files\" ] || "
+	      "[ \"${word#-}\" = \"$word\" ]; }; then\n"
+	      "\t\tCOMPREPLY=($(compgen $files -W \"$choice\" -- "
+	      "\"$word\"))\n"
 	      "\telif [ \"${word#-}\" != \"$word\" ]; then\n"
 	      "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
 	      "\telse\n"
@@ -156,6 +172,9 @@ static void print_fish(const struct cmd *const *commands, const char *record)
 		       "record' -l %s%s\n", name, arg[0] ? " -r" : "");
 	for (const struct cmd *const *c = commands; *c; c++) {
 		print_fish_command((*c)->name, (*c)->summary);
+		for (size_t i = 0; (*c)->word && (*c)->word(i); i++)
+			printf("complete -c weft -n '__fish_seen_subcommand_"
+			       "from %s' -a %s\n", (*c)->name, (*c)->word(i));
 		help_each_option(*c, print_fish_option,
 				 (void *)(uintptr_t)(*c)->name);
 	}

@@ -70,6 +70,11 @@ static const struct kind {
 };
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 
+static const char *kind_word(size_t i)
+{
+	return i < KINDS ? kinds[i].name : NULL;
+}
+
 /* The kind that the first operand names, which is taken away then; else the
  * first one. A trace in a folder of such a name is meant if nothing follows. */
 static const struct kind *take_kind(int *count, char ***operands)
@@ -293,6 +298,7 @@ const struct cmd cmd_plot = {
 	"traces and profiles. Write ./hot for a folder that is named like a\n"
 	"kind.",
 	.opts = opts,
+	.word = kind_word,
 	.run = plot_run,
 	.is_unpaged = true,
 };

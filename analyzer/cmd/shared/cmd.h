@@ -32,6 +32,9 @@ struct cmd {
 	const char *summary;  /* half a line, no full stop */
 	const char *about;    /* paragraphs, blank lines between them */
 	const struct opt *opts;  /* its own; NULL: none */
+	/* The i-th word that its first operand may be beside a file, NULL after
+	 * the last one; NULL: there are none. */
+	const char *(*word)(size_t i);
 	/* The filters that have no meaning for the command; may be NULL. Help
 	 * and completion leave them out. */
 	const struct filter_refusal *refused;

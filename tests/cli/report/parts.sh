@@ -16,6 +16,12 @@ same no-column 1 "$W" report --columns self,nothing t
 same no-range 1 "$W" report --from 2s --to 1s t
 same no-switches 2 "$W" report --sort cpu t
 
+# Columns have two names: that of tables, and that of CSV.
+for c in self_ns,calls,p50_ns self,calls,p50; do
+	[ "$("$W" report --csv --columns $c "$T/t" 2>"$T/e" | head -n 1)" = \
+		self_ns,calls,p50_ns ] || fail "--columns $c: $(cat "$T/e")"
+done
+
 # What rows are sorted by is seen.
 for c in p99 wall max; do
 	"$W" report --sort $c "$T/t" | grep -q " $c " || fail "no column $c"

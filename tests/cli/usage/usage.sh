@@ -86,6 +86,12 @@ complete_words() {
 [ "$(complete_words weft report --so)" = --sort ] || fail "options do not"
 [ "$(complete_words weft report --sort sus)" = suspended ] ||
 	fail "choices do not"
+[ "$(complete_words weft plot late)" = latency ] ||
+	fail "kinds of plots do not"
+[ "$(complete_words weft plot "$T/com")" = "$T/completion" ] ||
+	fail "files beside kinds of plots do not"
+[ "$(complete_words weft plot --forma)" = --format ] ||
+	fail "options beside kinds of plots do not"
 [ "$(complete_words weft recor)" = record ] || fail "record does not complete"
 [ "$(complete_words weft record --lua-)" = --lua-init ] ||
 	fail "options of record do not"
