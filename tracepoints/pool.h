@@ -106,6 +106,8 @@ struct pool_vm {
 };
 enum { POOL_VMS = 64 };
 
+enum { POOL_HEAP_EXACT = 1 };
+
 struct pool {
 	/* Written by the recorder before any program starts. */
 	uint64_t magic;
@@ -133,8 +135,10 @@ struct pool {
 	uint64_t asked;               /* its size before it was rounded */
 	uint32_t attached;            /* 1: programs join that run already, and
 	                               * leave again (attach.h) */
-	uint32_t heap;                /* 1: calls that take memory or give it
-	                               * back are recorded, too */
+	uint32_t heap;                /* calls that take memory or give it back
+	                               * are recorded, too: POOL_HEAP_EXACT:
+	                               * all; else of one in so many bytes;
+	                               * 0: none */
 	uint64_t brief;               /* calls that record nothing inside and
 	                               * take less ticks are counted; 0: none */
 

@@ -10,6 +10,7 @@
 #include "analyzer/out/out_number.h"
 #include "analyzer/watch/heap.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,11 @@ static const char *const by_names[] = { "stack", "function", NULL };
 
 struct row {
 	struct heap_row h;
-	uint64_t growth;         /* bytes; 0: it shrinks */
+	/* The same as whole numbers. growth: 0: it shrinks. _error: standard
+	 * errors. */
+	uint64_t in_use, blocks, growth, before, taken, allocations, freed,
+		 frees;
+	uint64_t in_use_error, taken_error;
 	char *name;              /* whole; mem_free frees it */
 };
 
@@ -36,15 +41,15 @@ static METRIC_GETTER(get_bytes)
 
 	metric_show(v, "%s", out_number_bytes(text, v->count));
 	v->is_none = v->count == 0;
+	v->is_blank = v->count == 0 && strstr(m->name, "error");
 }
 
 static METRIC_GETTER(get_lifetime)
 {
 	const struct heap_row *const h = &((const struct row *)row)->h;
 
-	v->is_unknown = h->freed.blocks == 0;
-	v->real = v->is_unknown ? 0 :
-		  (double)h->lived / (double)h->freed.blocks;
+	v->is_unknown = h->freed.blocks <= 0;
+	v->real = v->is_unknown ? 0 : h->lived / h->freed.blocks;
 	v->count = (uint64_t)(v->real + 0.5);
 }
 
@@ -57,21 +62,27 @@ static METRIC_GETTER(get_lifetime)
 	  AT(field), __VA_ARGS__ }
 
 static const struct metric heap_metrics[] = {
-	BYTES("in-use", h.in_use.bytes, "bytes that had not been given back "
+	BYTES("in-use", in_use, "bytes that had not been given back "
 	      "at the end, or at --to", .key = "in_use_bytes"),
-	COUNT("blocks", h.in_use.blocks, "how many blocks that is",
+	{ "in-use-error", METRIC_COUNT, METRIC_DROP_EMPTY, "\302\261",
+	  "in_use_error_bytes", "standard error of in-use, where only samples "
+	  "were noted", AT(in_use_error), get_bytes, .drop = 4 },
+	COUNT("blocks", blocks, "how many blocks that is",
 	      .key = "in_use_blocks"),
 	BYTES("growth", growth, "bytes in use at the end, or at --to, more "
 	      "than at --from", .key = "growth_bytes"),
-	BYTES("before", h.before.bytes, "bytes in use at --from",
+	BYTES("before", before, "bytes in use at --from",
 	      .key = "before_bytes"),
-	BYTES("allocated", h.taken.bytes, "bytes that were taken",
+	BYTES("allocated", taken, "bytes that were taken",
 	      .key = "allocated_bytes"),
-	COUNT("allocations", h.taken.blocks, "how often memory was taken, or "
+	{ "allocated-error", METRIC_COUNT, METRIC_DROP_EMPTY, "\302\261",
+	  "allocated_error_bytes", "standard error of allocated",
+	  AT(taken_error), get_bytes, .drop = 4 },
+	COUNT("allocations", allocations, "how often memory was taken, or "
 	      "moved", .drop = 1),
-	BYTES("freed", h.freed.bytes, "bytes of these stacks that were given "
+	BYTES("freed", freed, "bytes of these stacks that were given "
 	      "back, by whomever", .key = "freed_bytes", .drop = 3),
-	COUNT("frees", h.freed.blocks, "how many blocks that is", .drop = 3),
+	COUNT("frees", frees, "how many blocks that is", .drop = 3),
 	{ "lifetime", METRIC_MEAN, METRIC_SORTS, .get = get_lifetime,
 	  .help = "how long a block that was given back was in use, on "
 	  "average", .drop = 2 },
@@ -83,14 +94,16 @@ static const struct metric heap_metrics[] = {
 };
 
 #define CSV_COLUMNS "in-use,blocks,growth,before,allocated,allocations," \
-	"freed,frees,lifetime,name"
+	"freed,frees,lifetime,in-use-error,allocated-error,name"
 static const struct metric_view heap_view = {
 	heap_metrics,
-	"in-use,blocks,allocated,allocations,lifetime,name", CSV_COLUMNS
+	"in-use,in-use-error,blocks,allocated,allocated-error,allocations,"
+	"lifetime,name", CSV_COLUMNS
 };
 static const struct metric_view growth_view = {
 	heap_metrics,
-	"growth,in-use,blocks,allocated,allocations,lifetime,name", CSV_COLUMNS
+	"growth,in-use,in-use-error,blocks,allocated,allocated-error,"
+	"allocations,lifetime,name", CSV_COLUMNS
 };
 
 static const struct opt opts[] = {
@@ -140,7 +153,7 @@ static int compare_rows(const void *a, const void *b, void *metric)
 	const struct row *const x = a, *const y = b;
 
 	return metric_compare(metric, NULL, a, b) ?:
-	       ORDER(y->h.taken.bytes, x->h.taken.bytes) ?: compare_names(a, b);
+	       ORDER(y->taken, x->taken) ?: compare_names(a, b);
 }
 
 /* Rows of one name become one. Returns how many there are. */
@@ -161,6 +174,27 @@ static size_t join(struct row *rows, size_t count)
 	return n;
 }
 
+static uint64_t whole(double value)
+{
+	return value > 0 ? (uint64_t)(value + 0.5) : 0;
+}
+
+static void fill(struct row *r)
+{
+	const struct heap_row *const h = &r->h;
+
+	r->in_use = whole(h->in_use.bytes);
+	r->blocks = whole(h->in_use.blocks);
+	r->growth = whole(h->in_use.bytes - h->before.bytes);
+	r->before = whole(h->before.bytes);
+	r->taken = whole(h->taken.bytes);
+	r->allocations = whole(h->taken.blocks);
+	r->freed = whole(h->freed.bytes);
+	r->frees = whole(h->freed.blocks);
+	r->in_use_error = whole(sqrt(h->in_use.variance));
+	r->taken_error = whole(sqrt(h->taken.variance));
+}
+
 static void print_rows(struct reading *r, const struct heap *h,
 		       const struct heap_table *t)
 {
@@ -171,13 +205,11 @@ static void print_rows(struct reading *r, const struct heap *h,
 	size_t n;
 
 	for (size_t i = 0; i < t->count; i++)
-		rows[i] = (struct row){ t->rows[i], 0,
-			name_of(h, s, t->rows[i].stack) };
+		rows[i] = (struct row){ .h = t->rows[i],
+			.name = name_of(h, s, t->rows[i].stack) };
 	n = join(rows, t->count);
 	for (size_t i = 0; i < n; i++)
-		rows[i].growth = rows[i].h.in_use.bytes >
-			rows[i].h.before.bytes ? rows[i].h.in_use.bytes -
-			rows[i].h.before.bytes : 0;
+		fill(&rows[i]);
 	if (n > 1)
 		qsort_r(rows, n, sizeof(*rows), compare_rows, (void *)by);
 	r->table.source.session = s;
@@ -192,10 +224,16 @@ static void print_rows(struct reading *r, const struct heap *h,
 
 static void print_sum(const char *when, const struct heap_sum *sum)
 {
-	char bytes[OUT_NUMBER], blocks[OUT_NUMBER];
+	char bytes[OUT_NUMBER], blocks[OUT_NUMBER], error[OUT_NUMBER];
 
-	table_note("%s: %s in %s", when, out_number_bytes(bytes, sum->bytes),
-		   out_number_many(blocks, sum->blocks, "blocks"));
+	out_number_bytes(bytes, whole(sum->bytes));
+	out_number_many(blocks, whole(sum->blocks), "blocks");
+	if (sum->variance > 0)
+		table_note("%s: %s \302\261 %s in %s", when, bytes,
+			   out_number_bytes(error, whole(sqrt(sum->variance))),
+			   blocks);
+	else
+		table_note("%s: %s in %s", when, bytes, blocks);
 }
 
 static void print_sums(const struct session *s, const struct heap_table *t,
@@ -203,19 +241,24 @@ static void print_sums(const struct session *s, const struct heap_table *t,
 {
 	char text[OUT_NUMBER], most[2 * OUT_NUMBER];
 
-	if (t->all.taken.blocks + t->all.before.blocks + t->unknown == 0) {
+	if (t->all.taken.blocks + t->all.before.blocks + (double)t->unknown <=
+	    0) {
 		if (session_note(s, "heap"))
 			table_note("no call took memory, as far as weft sees: "
 				   "a program that is linked statically, or "
 				   "has a malloc of its own, is not seen");
 		else
-			table_note("no call took memory: weft record "
-				   "--heap=exact records those that do");
+			table_note("no call took memory: weft record --heap "
+				   "records those that do");
 		return;
 	}
 	snprintf(most, sizeof(most), "most in use, after %s",
 		 out_number_time(text, (double)session_ns(s, t->most_at -
 					session_first_tick(s))));
+	if (t->mean > 0)
+		table_note("by samples: one byte in %s, on average; \302\261 "
+			   "is one standard error", out_number_count(text,
+								  t->mean));
 	print_sum(has_end ? "in use then" : "still in use at the end",
 		  &t->all.in_use);
 	print_sum("taken", &t->all.taken);
@@ -279,7 +322,7 @@ const struct cmd cmd_heap = {
 	.summary = "show which stacks take memory, and have it",
 	.about =
 	"Reads the trace in the folder DIR, recorded with weft record\n"
-	"--heap=exact. Shows a row for each stack that took memory: native\n"
+	"--heap. Shows a row for each stack that took memory: native\n"
 	"and Lua functions, and last the code that calls malloc, if that has\n"
 	"no hooks.\n"
 	"\n"

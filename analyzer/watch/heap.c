@@ -6,6 +6,8 @@
 #include "analyzer/base/vec.h"
 #include "analyzer/watch/site.h"
 
+#include <math.h>
+
 void heap_init(struct heap *h, const struct session *session)
 {
 	*h = (struct heap){ .session = session, .stacks = stack_table_new() };
@@ -62,7 +64,7 @@ struct pairing {
 	struct heap_table *to_table;
 	struct map *row_of;      /* by stack: index + 1 */
 	size_t room;
-	struct change { ticks at; uint64_t bytes; bool takes; } *changes;
+	struct change { ticks at; double blocks, bytes; } *changes;
 	size_t change_count, change_room;
 };
 
@@ -79,17 +81,31 @@ static struct heap_row *row_of(struct pairing *p, stack_id stack)
 	return &t->rows[*at - 1];
 }
 
-static void add_block(struct heap_sum *s, uint64_t bytes)
+/* What a noted block stands for: a block of n bytes has a sample with the
+ * probability p = 1 - exp(-n / mean), so that it stands for 1 / p blocks. */
+static struct heap_sum weight(const struct pairing *p, uint64_t bytes)
 {
-	s->blocks++;
-	s->bytes += bytes;
+	const double n = (double)bytes, mean = (double)p->to_table->mean;
+	const double chance = mean > 0 && n > 0 ? -expm1(-n / mean) : 1;
+
+	return (struct heap_sum){ 1 / chance, n / chance,
+				  n * n * (1 - chance) / chance / chance };
 }
 
-static void change(struct pairing *p, ticks at, uint64_t bytes, bool takes)
+static void add_sum(struct heap_sum *to, const struct heap_sum *more)
+{
+	to->blocks += more->blocks;
+	to->bytes += more->bytes;
+	to->variance += more->variance;
+}
+
+static void change(struct pairing *p, ticks at, double sign,
+		   const struct heap_sum *w)
 {
 	if (at < p->to)
 		*vec_add(&p->changes, &p->change_room, &p->change_count) =
-			(struct change){ at, bytes, takes };
+			(struct change){ at, sign * w->blocks,
+					 sign * w->bytes };
 }
 
 static bool is_in(const struct pairing *p, ticks at)
@@ -102,24 +118,22 @@ static void live(struct pairing *p, const struct heap_event *taken,
 		 const struct heap_event *freed)
 {
 	const ticks end = freed ? freed->at : UINT64_MAX;
+	const struct heap_sum w = weight(p, taken->size);
 	struct heap_row *r;
 
 	if (!p->threads[taken->thread] || taken->at >= p->to || end < p->from)
 		return;
 	r = row_of(p, taken->stack);
-	change(p, taken->at, taken->size, true);
+	change(p, taken->at, 1, &w);
 	if (freed)
-		change(p, end, taken->size, false);
-	if (is_in(p, taken->at))
-		add_block(&r->taken, taken->size);
-	else
-		add_block(&r->before, taken->size);
+		change(p, end, -1, &w);
+	add_sum(is_in(p, taken->at) ? &r->taken : &r->before, &w);
 	if (!freed || !is_in(p, end)) {
-		add_block(&r->in_use, taken->size);
+		add_sum(&r->in_use, &w);
 		return;
 	}
-	add_block(&r->freed, taken->size);
-	r->lived += end > taken->at ? end - taken->at : 0;
+	add_sum(&r->freed, &w);
+	r->lived += end > taken->at ? w.blocks * (double)(end - taken->at) : 0;
 }
 
 /* What was given back at the address that is taken once more, as it seems,
@@ -168,30 +182,24 @@ static void pair(struct pairing *p)
 /* ---- sums --------------------------------------------------------------- */
 
 /* What is given back at a moment goes first. */
-ORDER_BY(by_time, struct change, UP(at) ?: UP(takes))
+ORDER_BY(by_time, struct change, UP(at) ?: UP(bytes))
 
 static void find_most(struct pairing *p)
 {
 	struct heap_table *const t = p->to_table;
-	uint64_t bytes = 0, blocks = 0;
+	double bytes = 0, blocks = 0;
 
 	order_sort(p->changes, p->change_count, by_time);
 	for (size_t i = 0; i < p->change_count; i++) {
 		const struct change *const c = &p->changes[i];
 
-		bytes += c->takes ? c->bytes : -c->bytes;
-		blocks += c->takes ? 1 : UINT64_MAX;
+		bytes += c->bytes;
+		blocks += c->blocks;
 		if (c->at < p->from || bytes <= t->most.bytes)
 			continue;
-		t->most = (struct heap_sum){ blocks, bytes };
+		t->most = (struct heap_sum){ blocks, bytes, 0 };
 		t->most_at = c->at;
 	}
-}
-
-static void add_sum(struct heap_sum *to, const struct heap_sum *more)
-{
-	to->blocks += more->blocks;
-	to->bytes += more->bytes;
 }
 
 void heap_add_row(struct heap_row *to, const struct heap_row *r)
@@ -210,7 +218,7 @@ void heap_sum_up(struct heap *h, const uint8_t *threads, ticks from, ticks to,
 		.to = to, .to_table = t, .row_of = map_new(),
 		.slack = h->session->tick_hz / (1000000000 / SLACK_NS) };
 
-	*t = (struct heap_table){ 0 };
+	*t = (struct heap_table){ .mean = session_noted(h->session, "heap") };
 	order_sort(h->events, h->count, by_block);
 	pair(&p);
 	find_most(&p);

@@ -31,7 +31,11 @@ void heap_fini(struct heap *);
 /* For a replay; its context is the struct heap. */
 extern const struct replay_sink heap_sink;
 
-struct heap_sum { uint64_t blocks, bytes; };
+/* Where only samples were noted, what these stand for. */
+struct heap_sum {
+	double blocks, bytes;
+	double variance;         /* of bytes */
+};
 
 /* Of a stack, in a range of time. */
 struct heap_row {
@@ -39,13 +43,15 @@ struct heap_row {
 	struct heap_sum taken, freed;
 	struct heap_sum in_use;  /* at the end of the range */
 	struct heap_sum before;  /* in use at its begin */
-	ticks lived;             /* of those freed, all together */
+	double lived;            /* ticks, of those freed, all together */
 };
 
 /* Add all but the stack. */
 void heap_add_row(struct heap_row *to, const struct heap_row *);
 
 struct heap_table {
+	uint64_t mean;           /* one in so many bytes was a sample; 0: each
+	                          * block was noted */
 	struct heap_row *rows; size_t count; /* in no order */
 	struct heap_row all;
 	struct heap_sum most;    /* in use at a time, by bytes, and when */

@@ -130,7 +130,8 @@ static void note_parts(struct meta *m, const struct options *o)
 	if (o->waits)
 		meta_note(m, "waits", "recorded");
 	if (o->heap)
-		meta_note(m, "heap", "exact");
+		meta_print(m, "heap", o->heap == POOL_HEAP_EXACT ? "exact" :
+			   "%" PRIu32, o->heap);
 	note_patterns(m, "start-on", o->start_on);
 	if (o->duty_on > 0)
 		meta_print(m, "duty", "%gs/%gs of %" PRIu32,

@@ -18,7 +18,8 @@ enum { LEAST_PIECE = 1 << 20 };
 #define SECOND_NS UINT64_C(1000000000)
 #define SHORTEST_NS (SECOND_NS / 100) /* of what the clock turns */
 #define MOST_NS (86400 * 1000 * SECOND_NS)
-enum { ROW_VALUE = 1, ROW_HELP, ROW_VERSION, ROW_REFERENCE };
+enum { ROW_VALUE = 1, ROW_HELP, ROW_VERSION, ROW_REFERENCE,
+       ROW_HEAP };
 
 static struct options opt = { .sample_hz = -1, .lua = POOL_LUA_EXACT };
 static bool has_on_full;
@@ -161,12 +162,6 @@ static const char *read_lua(const struct value *v, char *text)
 		return v->not;
 	opt.lua = (enum pool_lua)i;
 	return NULL;
-}
-
-static const char *read_heap(const struct value *v, char *text)
-{
-	opt.heap = strcmp(text, "exact") == 0;
-	return opt.heap ? NULL : v->not;
 }
 
 static const char *read_compress(const struct value *v, char *text)
@@ -402,10 +397,12 @@ static struct poptOption rows[] = {
 	  "locks that are taken already; weft locks shows who waited for "
 	  "whom",
 	  NULL },
-	{ "heap", 0, READ(read_heap, "it is not exact"),
-	  "exact: also record each call that takes memory or gives it back "
-	  "(malloc and its kin, C++'s new and delete); weft heap shows which "
-	  "stacks have it", "exact" },
+	{ "heap", 0, POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL, &opt.heap_text,
+	  ROW_HEAP,
+	  "also record calls that take memory, and those that give it back "
+	  "(malloc and its kin, C++'s new and delete), of one in SIZE bytes "
+	  "on average (default: 512K), or each (exact); weft heap shows which "
+	  "stacks have it", "SIZE|exact" },
 	{ "count-only", 0, POPT_ARG_NONE, &opt.count_only, 0,
 	  "count the calls of each stack, with times by samples alone: the "
 	  "cheapest way", NULL },
@@ -450,6 +447,24 @@ static int read_environment(void)
 }
 
 /* Negative: go on. */
+static int read_heap(void)
+{
+	uint64_t bytes = 512 << 10;
+
+	if (opt.heap_text && strcmp(opt.heap_text, "exact") == 0)
+		bytes = POOL_HEAP_EXACT;
+	else if (opt.heap_text && (!amount_size(opt.heap_text, &bytes) ||
+				   bytes < 256 || bytes > 1 << 30)) {
+		message("--heap \"%s\": it is neither exact nor a size such as "
+			"64K, from 256 to 1G; see weft record --help",
+			opt.heap_text);
+		return USAGE;
+	}
+	opt.heap = (uint32_t)bytes;
+	return -1;
+}
+
+/* Negative: go on. */
 static int read_row(poptContext context, int row)
 {
 	const struct poptOption *option = rows;
@@ -468,6 +483,8 @@ static int read_row(poptContext context, int row)
 		opt.reference = 1;
 		return -1;
 	}
+	if (row == ROW_HEAP)
+		return read_heap();
 	while (option->val != ROW_VALUE || !((struct value *)option->arg)->text)
 		option++;
 	v = option->arg;

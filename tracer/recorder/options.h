@@ -23,7 +23,9 @@ struct options {
 	int paused, no_follow, no_native, lua_init, quiet, archive,
 	    progress;
 	enum pool_lua lua;
-	int no_lua_names, waits, heap, count_only, reference, sample_only;
+	int no_lua_names, waits, count_only, reference, sample_only;
+	const char *heap_text;
+	uint32_t heap;             /* as in the pool */
 	const char *reference_of;  /* the program of that run; NULL: the same */
 	uint64_t reference_ns;     /* for which one that runs is sampled */
 	enum pool_on_full on_full;

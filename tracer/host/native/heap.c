@@ -1,14 +1,16 @@
 /* heap.c - memory that the program takes and gives back (weft record --heap):
- * malloc and its kin, and C++'s operators. Each call that does so is a record
- * of its thread. Blocks are not known here: readers pair what is taken with
- * what is given back by address, in the order of time. So that this order is
- * right, a free is noted before it is done, all else after it is.
+ * malloc and its kin, and C++'s operators. Each call that does so, or those of
+ * samples, is a record of its thread. Readers pair what is taken with what is
+ * given back by address, in the order of time. So that this order is right, a
+ * free is noted before it is done, all else after it is.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/link/link.h"
 #include "tracer/host/link/stand_in.h"
 #include "tracer/host/native/exclude.h"
 #include "tracer/host/pool/process.h"
 #include "tracer/host/thread/thread.h"
+
+#include <pthread.h>
 
 /* C++'s operators as the linker knows them: what is passed behind the first
  * argument (size, alignment, nothrow) is passed on. */
@@ -40,6 +42,124 @@ typedef void any_fn(void);
 static any_fn *real[HEAPS];
 #define REAL(name, type) ((__typeof__(type) *)real[H_##name])
 
+/* ---------------------------------------------------------------- samples
+ * Of all bytes that are taken, one in so many is a sample on average (Poisson);
+ * a block with a sample is noted, and so is what gives it back. */
+
+static uint64_t mean;            /* 0: each block is noted */
+
+/* Of a thread. left: bytes until its next sample, if it is above 0. */
+static THREAD_LOCAL struct {
+	int64_t left;
+	uint64_t random;         /* 0: none was drawn yet */
+} sampling;
+
+/* -ln of a number between 0 and 1 is how far the next sample is away, in means:
+ * its logarithm to 2, by squaring, in parts of 2^16. */
+static uint64_t draw(void)
+{
+	uint64_t x = sampling.random, log = 32 << 16;
+	int whole;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	sampling.random = x;
+	x = x >> 32 | 1;
+	whole = 63 - __builtin_clzll(x);
+	log -= (uint64_t)whole << 16;
+	x <<= 31 - whole;
+	for (uint64_t bit = 1 << 15; bit != 0; bit >>= 1) {
+		x = x * x >> 31;
+		if (x >> 32 != 0) {
+			x >>= 1;
+			log -= bit;
+		}
+	}
+	return 1 + ((mean * log >> 16) * 45426 >> 16); /* ln 2 */
+}
+
+/* Is there a sample in a block of that size? Asked where left is used up. */
+static bool is_sample(size_t size)
+{
+	const bool is_first = sampling.random == 0;
+	int64_t left = sampling.left;
+
+	if (mean == 0) {
+		sampling.left = 0;
+		return true;
+	}
+	if (is_first) {
+		sampling.random = ((uint64_t)&sampling ^ clock_now()) * GOLDEN |
+				  1;
+		left = (int64_t)draw() - (int64_t)size;
+	}
+	sampling.left = left > 0 ? left : (int64_t)draw();
+	return left <= 0;
+}
+
+/* The noted blocks that are in use, by address. What finds no place is noted
+ * all the same, but not what gives it back. */
+enum { BUCKET_BITS = 14, PLACES = 8 };
+static _Atomic uint8_t filled[1 << BUCKET_BITS];
+static _Alignas(64) _Atomic uint64_t known[1 << BUCKET_BITS][PLACES];
+
+static void remember(const void *p)
+{
+	const uint64_t b = hash_place((uint64_t)p, BUCKET_BITS);
+
+	atomic_fetch_add(&filled[b], 1);
+	for (int i = 0; i < PLACES; i++) {
+		uint64_t none = 0;
+
+		if (atomic_compare_exchange_strong(&known[b][i], &none,
+						   (uint64_t)p))
+			return;
+	}
+	atomic_fetch_sub(&filled[b], 1);
+}
+
+/* Its place; NULL: it was not noted. */
+INLINE _Atomic uint64_t *find(const void *p, uint64_t b)
+{
+	if (likely(atomic_load_explicit(&filled[b], memory_order_relaxed) == 0))
+		return NULL;
+	for (int i = 0; i < PLACES; i++)
+		if (atomic_load_explicit(&known[b][i], memory_order_relaxed) ==
+		    (uint64_t)p)
+			return &known[b][i];
+	return NULL;
+}
+
+INLINE bool is_known(const void *p)
+{
+	return mean == 0 ||
+	       find(p, hash_place((uint64_t)p, BUCKET_BITS)) != NULL;
+}
+
+/* Was it noted? It is so no longer. */
+INLINE bool forget(const void *p)
+{
+	const uint64_t b = hash_place((uint64_t)p, BUCKET_BITS);
+	_Atomic uint64_t *const at = mean == 0 ? NULL : find(p, b);
+
+	if (!at)
+		return mean == 0;
+	atomic_store(at, 0);
+	atomic_fetch_sub(&filled[b], 1);
+	return true;
+}
+
+/* A child of fork has noted none. */
+static void forget_all(void)
+{
+	for (int b = 0; b < 1 << BUCKET_BITS; b++) {
+		for (int i = 0; filled[b] != 0 && i < PLACES; i++)
+			known[b][i] = 0;
+		filled[b] = 0;
+	}
+}
+
 /* ---------------------------------------------------------------- records */
 
 /* One function of these may call another one through its link: the outer one
@@ -47,7 +167,7 @@ static any_fn *real[HEAPS];
 static THREAD_LOCAL struct {
 	uint64_t sp;         /* of the outermost; 0: none */
 	const void *site;    /* who calls it */
-	const void *taken;   /* noted in it */
+	const void *taken;   /* last */
 	const void *given;
 } outer;
 
@@ -62,10 +182,11 @@ INLINE bool is_inside(uint64_t sp)
 /* Returns whether it is to be ended. */
 INLINE bool begin_outer(const void *site, uint64_t sp)
 {
+	outer.taken = NULL;
 	if (is_inside(sp))
 		return false;
 	outer.site = site;
-	outer.taken = outer.given = NULL;
+	outer.given = NULL;
 	outer.sp = sp;
 	return true;
 }
@@ -125,44 +246,71 @@ static SLOW void say(const struct said *h, const void *site, uint64_t sp)
 /* The caller's. */
 #define SITE __builtin_return_address(0)
 
+static SLOW void note(void *p, size_t size, const void *site, uint64_t sp)
+{
+	if (!is_sample(size) || !is_on())
+		return;
+	if (mean != 0)
+		remember(p);
+	say(&(struct said){ .what = HEAP_TAKE, .at = p, .size = size },
+	    is_inside(sp) ? outer.site : site, sp);
+}
+
 INLINE void *took(void *p, size_t size, const void *site, uint64_t sp)
 {
-	const bool inside = is_inside(sp);
-
-	if (!p || (inside && outer.taken == p) || !is_on())
+	if (unlikely(!p))
 		return p;
-	say(&(struct said){ .what = HEAP_TAKE, .at = p, .size = size },
-	    inside ? outer.site : site, sp);
-	if (inside)
-		outer.taken = p;
+	outer.taken = p;
+	sampling.left -= (int64_t)size;
+	if (unlikely(sampling.left <= 0))
+		note(p, size, site, sp);
 	return p;
 }
 
 INLINE void gives(const void *p, uint64_t sp)
 {
-	const bool inside = is_inside(sp);
-
-	if (!p || (inside && outer.given == p) || !is_on())
+	if (!p || (outer.given == p && is_inside(sp)))
 		return;
-	say(&(struct said){ .what = HEAP_FREE, .at = p }, NULL, sp);
-	if (inside)
-		outer.given = p;
+	if (unlikely(forget(p)) && is_on())
+		say(&(struct said){ .what = HEAP_FREE, .at = p }, NULL, sp);
+}
+
+/* When a block begins to be moved; 0: that is not noted. */
+INLINE uint64_t begin_move(const void *old)
+{
+	return old && is_known(old) ? clock_now() : 0;
+}
+
+/* A block that was noted is at p now, or there is none any more; what is taken
+ * may be none of those noted. */
+static SLOW void note_move(const void *old, void *p, size_t size,
+			   uint64_t begin, const void *site, uint64_t sp)
+{
+	bool is_noted = false;
+
+	forget(old);
+	if (p) {
+		sampling.left -= (int64_t)size;
+		is_noted = sampling.left <= 0 && is_sample(size);
+	}
+	if (!is_on())
+		return;
+	if (is_noted && mean != 0)
+		remember(p);
+	say(&(struct said){ HEAP_MOVE, is_noted ? p : NULL, old, size, begin },
+	    is_inside(sp) ? outer.site : site, sp);
 }
 
 /* A block of size 0 may be none. */
-INLINE void *moved(void *old, void *p, size_t size, uint64_t begin,
+INLINE void *moved(const void *old, void *p, size_t size, uint64_t begin,
 		   const void *site, uint64_t sp)
 {
-	const bool inside = is_inside(sp);
-
-	if (!old)
+	if (likely(begin == 0))
 		return took(p, size, site, sp);
-	if ((!p && size != 0) || (inside && outer.taken == p) || !is_on())
-		return p;
-	say(&(struct said){ HEAP_MOVE, p, old, size, begin },
-	    inside ? outer.site : site, sp);
-	if (inside)
+	if (p || size == 0) {
 		outer.taken = p;
+		note_move(old, p, size, begin, site, sp);
+	}
 	return p;
 }
 
@@ -181,7 +329,7 @@ static void *our_calloc(size_t n, size_t each)
 
 static void *our_realloc(void *old, size_t n)
 {
-	const uint64_t begin = clock_now();
+	const uint64_t begin = begin_move(old);
 
 	return moved(old, REAL(realloc, void *(void *, size_t))(old, n), n,
 		     begin, SITE, HERE);
@@ -191,7 +339,7 @@ static void *our_realloc(void *old, size_t n)
 static void *our_reallocarray(void *old, size_t n, size_t each)
 {
 	const bool begun = begin_outer(SITE, HERE);
-	const uint64_t begin = clock_now();
+	const uint64_t begin = begin_move(old);
 	void *const p = REAL(reallocarray, void *(void *, size_t, size_t))(
 		old, n, each);
 
@@ -260,8 +408,7 @@ HEAP_NEWS(X)
 	{                                                                      \
 		const bool begun = begin_outer(SITE, HERE);                    \
                                                                                \
-		if (outer.given != p)                                          \
-			gives(p, HERE);                                        \
+		gives(p, HERE);                                                \
 		outer.given = p;                                               \
 		REAL(name, void(void *, long, long))(p, b, c);                 \
 		end_outer(begun);                                              \
@@ -303,6 +450,10 @@ __attribute__((constructor(102))) static void begin(int argc, char **argv,
 
 	(void)argc;
 	(void)argv;
-	if (!link_is_late() && process_ready_early(envp) && mapped_view.heap)
-		stand_in_add_names(names, HEAPS, choose);
+	if (link_is_late() || !process_ready_early(envp) || !mapped_view.heap)
+		return;
+	mean = mapped_view.heap == POOL_HEAP_EXACT ? 0 : mapped_view.heap;
+	if (mean != 0)
+		pthread_atfork(NULL, NULL, forget_all);
+	stand_in_add_names(names, HEAPS, choose);
 }

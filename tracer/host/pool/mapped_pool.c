@@ -202,7 +202,7 @@ struct pool *mapped_open(const char *text, bool attached)
 		.lua_sampled = p->lua == POOL_LUA_SAMPLED,
 		.native = p->native != 0,
 		.waits = p->waits != 0,
-		.heap = p->heap != 0,
+		.heap = p->heap,
 	};
 	clock_is_tsc = p->use_tsc != 0;
 	atomic_store(&in_vain_at, 0);

@@ -22,7 +22,8 @@ struct mapped_view {
 	uint64_t recording;
 	bool lua, native; /* to be recorded at all? */
 	bool waits;       /* and calls of libc's that wait? */
-	bool heap;        /* and those that take or give back memory? */
+	uint32_t heap;    /* and those that take or give back memory? As in the
+	                   * pool */
 	bool lua_sampled; /* Lua at ticks alone? */
 	bool attached;    /* will it be left again? */
 };

@@ -15,9 +15,9 @@ bool amount_size(const char *text, uint64_t *bytes)
 
 	errno = 0;
 	const unsigned long long n = strtoull(text, &end, 10);
-	const char *const unit = "KMG";
+	const char *const unit = "KMGkmg";
 	const char *const u = *end ? strchr(unit, *end) : NULL;
-	const unsigned shift = u ? 10 * (unsigned)(u - unit + 1) : 0;
+	const unsigned shift = u ? 10 * (unsigned)((u - unit) % 3 + 1) : 0;
 
 	if (errno != 0 || end == text || text[0] == '-' || n == 0 ||
 	    (*end && (!u || end[1])) || n > UINT64_C(1) << (40 - shift))

@@ -10,8 +10,8 @@
  * From 1 ns to 1,000 days. False: it is none, and *ns is as it was. */
 bool amount_time(const char *text, uint64_t *ns);
 
-/* Read a size such as "64M" as bytes; K, M and G are powers of 1024. From 1
- * byte to 1 TiB. False: it is none, and *bytes is as it was. */
+/* Read a size such as "64M" as bytes; K, M and G, or k, m and g, are powers of
+ * 1024. From 1 byte to 1 TiB. False: it is none, and *bytes is as it was. */
 bool amount_size(const char *text, uint64_t *bytes);
 
 /* Write "1 record", or "2000 records": nouns is the plural. Returns out. */

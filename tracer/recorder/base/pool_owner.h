@@ -14,7 +14,8 @@
 struct pool_wish {
 	uint64_t bytes;            /* 0: 64 MiB, or less, as there is room */
 	enum pool_on_full on_full;
-	bool paused, native, waits, heap, counts, tsc;
+	bool paused, native, waits, counts, tsc;
+	uint32_t heap;             /* as in the pool */
 	enum pool_lua lua;
 	bool awaits;               /* recording begins with a function */
 	bool verdicts;             /* functions may be left out */
