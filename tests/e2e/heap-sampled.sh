@@ -41,7 +41,7 @@ near() {
 			END {
 				off = known - got
 				print near, all, known, got, sqrt(var)
-				exit !(near >= 0.85 * all && off * off < 16 * var)
+				exit !(near >= 0.75 * all && off * off < 16 * var)
 			}' "$T/heap" - || return 1
 	done
 }
