@@ -239,7 +239,8 @@ enum item_type {
 	                   * call this Lua function now */
 	ITEM_LABEL = 6,   /* key string, value string */
 	ITEM_PROCESS = 8, /* parent's process serial, path string of the program
-	                   * that this process runs */
+	                   * that this process runs, the thread's pthread_self
+	                   * (the word may be missing) */
 	ITEM_VM = 9,      /* VM serial, { abi:32 | flags:32 } (enum vm_abi,
 	                   * enum vm_flag), address of the lua_State (for
 	                   * display), serial of the native coroutine that it

@@ -156,6 +156,8 @@ enum {
 	WAIT_CONDITION = 5,
 	WAIT_BARRIER = 6,
 	WAIT_JOIN = 7,       /* the object is what pthread_join is given */
+	WAIT_THREAD = 8,     /* no wait: the call has made this thread (owner 1:
+	                      * a detached one); with WAIT_ENDS: detaches it */
 	WAIT_KIND = 15,      /* mask of the above */
 	WAIT_ENDS = 16,      /* others wait, and this call lets one go on */
 };

@@ -140,8 +140,10 @@ uint32_t decode_untold_return(const struct chunk_item *);
 /* ITEM_LABEL, ITEM_NOTE */
 void decode_pair(const struct chunk_item *, struct chunk_string *key,
 		 struct chunk_string *value);
-/* ITEM_PROCESS, the path of its program; returns the parent's serial. */
-uint32_t decode_process(const struct chunk_item *, struct chunk_string *path);
+/* ITEM_PROCESS, the path of its program, and the thread's pthread_self (0: not
+ * known); returns the parent's serial. */
+uint32_t decode_process(const struct chunk_item *, struct chunk_string *path,
+			uint64_t *handle);
 
 /* ITEM_VM. serial: of the VM; address: of its main lua_State; fiber: the native
  * coroutine that the VM belongs to, 0: none; abi and flags as in

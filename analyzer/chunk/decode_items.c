@@ -97,10 +97,13 @@ void decode_pair(const struct chunk_item *item, struct chunk_string *key,
 	get_string(get_string(item->word + 1, key), value);
 }
 
+/* The handle is a word that was added later: it may not be there. */
 uint32_t decode_process(const struct chunk_item *item,
-			struct chunk_string *path)
+			struct chunk_string *path, uint64_t *handle)
 {
-	get_string(item->word + 2, path);
+	const uint64_t *const end = get_string(item->word + 2, path);
+
+	*handle = end < item->word + item->n ? *end : 0;
 	return (uint32_t)item->word[1];
 }
 

@@ -239,7 +239,7 @@ static void wait_for(void *ctx, const struct replay_event *e)
 		[WAIT_MUTEX] = "mutex", [WAIT_READ] = "read",
 		[WAIT_WRITE] = "write", [WAIT_SEMAPHORE] = "semaphore",
 		[WAIT_CONDITION] = "condition", [WAIT_BARRIER] = "barrier",
-		[WAIT_JOIN] = "join",
+		[WAIT_JOIN] = "join", [WAIT_THREAD] = "thread",
 	};
 	const struct dump *const d = ctx;
 	const char *const kind = kinds[e->reason & WAIT_KIND];

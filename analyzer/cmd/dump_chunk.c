@@ -196,10 +196,13 @@ static void print_counted(const struct chunk_item *item)
 static void print_process(const struct chunk_item *item)
 {
 	struct chunk_string path;
-	const uint32_t parent = decode_process(item, &path);
+	uint64_t handle;
+	const uint32_t parent = decode_process(item, &path, &handle);
 
 	printf(" parent=%" PRIu32, parent);
 	print_string(&path);
+	if (handle != 0)
+		printf(" self=0x%" PRIx64, handle);
 }
 
 /* A place in code: a word of the dictionary's form. */

@@ -30,6 +30,7 @@ struct thread {
 	uint32_t process;          /* index in processes */
 	uint32_t serial, tid;
 	char name[17];             /* untrusted */
+	uint64_t handle;           /* its pthread_self; 0: not known */
 	uint64_t chunks, records, calls, marks;
 	ticks first, last;         /* first tick_begin, last tick_end */
 	ticks traced;              /* sum of tick_end - tick_begin of the chunks

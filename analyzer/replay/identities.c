@@ -122,13 +122,14 @@ static void add_vm(struct replay *r, uint32_t process,
 }
 
 /* The first path that is known stays. */
-static void set_process(struct replay *r, uint32_t process,
+static void set_process(struct replay *r, uint32_t process, uint32_t thread,
 			const struct chunk_item *item)
 {
 	struct process *const p = &r->session->processes[process];
 	struct chunk_string path;
 
-	p->parent = decode_process(item, &path);
+	p->parent = decode_process(item, &path,
+				   &r->session->threads[thread].handle);
 	if (!*p->path && path.stored > 0)
 		p->path = arena_copy(r->session->text, path.bytes,
 				     path.stored);
@@ -425,7 +426,7 @@ void replay_identities_items(struct replay *r, uint32_t thread,
 		if (item.type == ITEM_MODULE)
 			add_module(r, &item);
 		else if (item.type == ITEM_PROCESS)
-			set_process(r, process, &item);
+			set_process(r, process, thread, &item);
 		else if (item.type == ITEM_VM)
 			add_vm(r, process, &item);
 		else if (item.type == ITEM_LABEL)

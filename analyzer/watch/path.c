@@ -358,17 +358,21 @@ static void add_with(struct path *p, struct path_step s)
 		follow(p, by, s.begin, s.end, s.depth + 1);
 }
 
-/* The thread that held the object when the wait began. */
+/* The thread that held the object when the wait began, or that was joined. */
 static struct path_who owner_of(const struct path *p,
 				const struct waits_span *w)
 {
-	const struct session *const s = p->session;
+	struct path_who who = { .is_known = false };
 
-	for (uint32_t i = 0; w->owner != 0 && i < s->thread_count; i++)
-		if (s->threads[i].process == w->of.process &&
-		    s->threads[i].tid == w->owner)
-			return (struct path_who){ true, w->of.process, i, 0 };
-	return (struct path_who){ .is_known = false };
+	for (uint32_t i = 0; i < p->session->thread_count; i++) {
+		const struct thread *const t = &p->session->threads[i];
+
+		if (t->process == w->of.process && t->first < w->end &&
+		    (w->of.kind == WAIT_JOIN ? t->handle == w->of.address :
+		     w->owner != 0 && t->tid == w->owner))
+			who = (struct path_who){ true, w->of.process, i, 0 };
+	}
+	return who;
 }
 
 /* An end of a wait comes before it ends. */

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/waits.h"
 #include "analyzer/base/order.h"
+#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/watch/site.h"
 
@@ -18,7 +19,7 @@ void waits_fini(struct waits *w)
 {
 	for (size_t i = 0; i < w->lane_room; i++)
 		mem_free(w->lanes[i].open);
-	mem_free_all(w->lanes, w->spans, w->ends);
+	mem_free_all(w->lanes, w->spans, w->ends, w->births, w->times);
 	stack_table_free(w->stacks);
 }
 
@@ -49,6 +50,19 @@ static stack_id stack_of(struct waits *w, const struct replay_event *e)
 	return stack_table_push(w->stacks, stack, e->func, 0);
 }
 
+static void add_birth(struct waits *w, const struct replay_event *e,
+		      const struct stream_frame *f, stack_id stack)
+{
+	const bool detaches = e->reason & WAIT_ENDS;
+
+	*vec_add(&w->births, &w->birth_room, &w->birth_count) =
+		(struct waits_birth){ .of = object_of(e),
+			.begin = f->is_known ? f->entry : e->tick,
+			.stack = stack_table_get(w->stacks, stack)->below,
+			.is_detached = detaches || e->owner != 0,
+			.is_made = !detaches };
+}
+
 /* A call may say two things: that it lets a mutex go, and that it waits. */
 static void on_wait(void *ctx, const struct replay_event *e)
 {
@@ -58,6 +72,10 @@ static void on_wait(void *ctx, const struct replay_event *e)
 	const struct stream_frame f = stream_frame(e->stream, depth - 1);
 	struct waits_lane *const l = lane(w, e->stream);
 
+	if ((e->reason & WAIT_KIND) == WAIT_THREAD) {
+		add_birth(w, e, &f, stack);
+		return;
+	}
 	if (e->reason & WAIT_ENDS) {
 		*vec_add(&w->ends, &w->end_room, &w->end_count) =
 			(struct waits_end){ object_of(e), e->tick, e->thread,
@@ -74,12 +92,104 @@ static void on_wait(void *ctx, const struct replay_event *e)
 			.is_open = true };
 }
 
+static struct waits_times *times(struct waits *w, uint32_t thread)
+{
+	vec_need_zeroed(&w->times, &w->time_count, (size_t)thread + 1);
+	return &w->times[thread];
+}
+
+/* libc has no hooks: what is recorded of it are calls that wait. */
+static bool waits_in(const struct waits *w, func_id func)
+{
+	const struct func *const f = func_get(w->session->funcs, func);
+	const char *const name = f->kind != FUNC_NATIVE ? "" :
+		text_base_name(func_elf(w->session->funcs, f->module)->path);
+
+	return strncmp(name, "libc.so", 7) == 0 ||
+	       strncmp(name, "libc-2.", 7) == 0;
+}
+
+/* The innermost call that was open. */
+static void see_open(struct waits *w, const struct replay_event *e)
+{
+	struct waits_times *const t = times(w, e->thread);
+
+	if (e->depth + 1 < t->open_depth)
+		return;
+	t->open_depth = e->depth + 1;
+	t->open = waits_in(w, e->func) ? e->func : 0;
+}
+
+/* What the innermost call of a thread waits for: a kind of blocked time. */
+static uint32_t kind_at(struct waits *w, const struct stream *st)
+{
+	const struct waits_lane *const l = lane(w, st);
+	const size_t depth = stream_depth(st);
+	const struct waits_open *const open =
+		l->count > 0 ? &l->open[l->count - 1] : NULL;
+
+	if (open && open->depth + 1 == depth)
+		return MIN(w->spans[open->span].of.kind,
+			   (uint32_t)WAITS_OTHER);
+	return depth > 0 && waits_in(w, stream_frame(st, depth - 1).func) ?
+	       (uint32_t)WAITS_CALL : (uint32_t)WAITS_OTHER;
+}
+
+static void on_off(void *ctx, const struct stream *st, ticks from, ticks to,
+		   bool ready)
+{
+	struct waits *const w = ctx;
+	struct waits_times *const t = times(w, stream_thread(st));
+
+	if (ready)
+		t->ready += to - from;
+	else
+		t->blocked[kind_at(w, st)] += to - from;
+}
+
+static void on_pass(void *ctx, const struct stream *st, ticks from, ticks to)
+{
+	struct waits *const w = ctx;
+	struct waits_times *const t = times(w, stream_thread(st));
+	const ticks known_from = MAX(from, MIN(to, t->known_from));
+	const ticks known_to = MAX(known_from, MIN(to, t->known_to));
+	uint32_t kind;
+
+	if (stream_level(st) > 0 || known_to - known_from == to - from)
+		return;
+	kind = kind_at(w, st);
+	if (kind != WAITS_OTHER)
+		t->blocked[kind] += to - from - (known_to - known_from);
+}
+
+static void on_chunk_begin(void *ctx, const struct replay_event *e,
+			   const struct chunk *chunk)
+{
+	struct waits_times *const t = times(ctx, e->thread);
+	struct chunk_item item = { 0 };
+	const uint64_t *pair;
+
+	if (e->level > 0)
+		return;
+	t->is_ended = (chunk->header.flags & CHUNK_LAST) != 0;
+	t->known_from = t->known_to = 0;
+	while (decode_next_item(chunk, &item)) {
+		if (item.type != ITEM_OFFCPU ||
+		    decode_offcpu(&item, &pair) == 0)
+			continue;
+		t->known_from = pair[0];
+		t->known_to = pair[1];
+	}
+}
+
 static void on_leave(void *ctx, const struct replay_event *e)
 {
 	struct waits *const w = ctx;
 	struct waits_lane *const l = e->deferred != REPLAY_NOW ? NULL :
 				     lane(w, e->stream);
 
+	if (e->why == REPLAY_OPEN_AT_END && e->level == 0)
+		see_open(w, e);
 	while (l && l->count > 0 && l->open[l->count - 1].depth >= e->depth) {
 		struct waits_span *const s =
 			&w->spans[l->open[--l->count].span];
@@ -91,6 +201,9 @@ static void on_leave(void *ctx, const struct replay_event *e)
 }
 
 const struct replay_sink waits_sink = { .wait = on_wait, .leave = on_leave };
+const struct replay_sink waits_times_sink = {
+	.wait = on_wait, .leave = on_leave, .off = on_off, .pass = on_pass,
+	.chunk_begin = on_chunk_begin };
 
 const char *waits_kind_name(uint32_t kind)
 {
@@ -124,8 +237,12 @@ static int compare_ends(const void *a, const void *b)
 	return waits_compare(&x->of, &y->of) ?: UP(at) ?: UP(thread);
 }
 
+ORDER_BY(by_birth, struct waits_birth,
+	 waits_compare(&x->of, &y->of) ?: UP(begin))
+
 void waits_sort(struct waits *w)
 {
+	order_sort(w->births, w->birth_count, by_birth);
 	order_sort(w->spans, w->span_count, compare_spans);
 	order_sort(w->ends, w->end_count, compare_ends);
 }

@@ -36,14 +36,42 @@ struct waits_end {
 	                          * 0 */
 };
 
+/* A call that made a thread, or detached one. */
+struct waits_birth {
+	struct waits_object of;  /* WAIT_THREAD; address: its pthread_self */
+	ticks begin;             /* of the call */
+	stack_id stack;          /* of its caller */
+	bool is_detached;        /* made so; or detached now */
+	bool is_made;
+};
+
+/* Kinds of blocked time, beside those of objects: in other calls that are
+ * recorded as those that wait, and in none of them. */
+enum { WAITS_CALL = 0, WAITS_OTHER = WAIT_THREAD, WAITS_KINDS };
+
+/* A thread's time off the CPU, as far as is known; where its switches are not,
+ * a call that waits counts as blocked. Ticks. */
+struct waits_times {
+	ticks ready, blocked[WAITS_KINDS]; /* by WAIT_MUTEX and so on */
+	func_id open;            /* in which call that waits it was at the end,
+	                          * or 0 */
+	uint32_t open_depth;     /* private; so is: */
+	ticks known_from, known_to; /* switches are known, in this chunk */
+	bool is_ended;           /* it ended, or was no longer recorded */
+};
+
 struct waits {
 	/* By object; those of one by begin, and by time. */
 	struct waits_span *spans; size_t span_count;
 	struct waits_end *ends; size_t end_count;
+	/* By object, then by begin. */
+	struct waits_birth *births; size_t birth_count;
+	struct waits_times *times; size_t time_count; /* by thread's index;
+	                          * those from time_count on are zero */
 	struct stack_table *stacks;
 	/* Private. */
 	const struct session *session;
-	size_t span_room, end_room;
+	size_t span_room, end_room, birth_room;
 	struct waits_lane { struct waits_open *open; size_t count, room; }
 		*lanes;          /* by stream_number */
 	size_t lane_room;
@@ -54,8 +82,8 @@ void waits_init(struct waits *, const struct session *);
 void waits_fini(struct waits *);
 
 /* For a replay; its context is the struct waits. Call waits_sort once after
- * it. */
-extern const struct replay_sink waits_sink;
+ * it. Only the second one collects times. */
+extern const struct replay_sink waits_sink, waits_times_sink;
 void waits_sort(struct waits *);
 
 /* The kind of an object (WAIT_MUTEX and so on) in a word, as in CSV. */

@@ -58,9 +58,9 @@ struct cmd {
  * follow from that. */
 #define CMD_LIST(X) \
 	X(report) X(explain) X(tree) X(callers) X(lines) X(coroutines) \
-	X(stacks) X(slow) X(locks) X(path) X(heap) X(plot) X(html) \
-	X(coverage) X(trim) X(export) X(merge) X(diff) X(dump) X(info) \
-	X(check) X(recover) X(top) X(validate) X(help)
+	X(stacks) X(slow) X(locks) X(path) X(threads) X(heap) X(plot) \
+	X(html) X(coverage) X(trim) X(export) X(merge) X(diff) X(dump) \
+	X(info) X(check) X(recover) X(top) X(validate) X(help)
 #define CMD_DECLARE(name) extern const struct cmd cmd_##name;
 CMD_LIST(CMD_DECLARE)
 

@@ -179,6 +179,17 @@ INLINE bool look_JOIN(const void *object, struct seen *seen)
 	return see(object, WAIT_JOIN, 0, seen);
 }
 
+/* Which thread it made is known afterwards: object is where that is said. */
+INLINE bool look_THREAD(const void *object, struct seen *seen)
+{
+	return see(object, WAIT_THREAD, 0, seen);
+}
+
+INLINE bool look_DETACH(const void *object, struct seen *seen)
+{
+	return see(object, WAIT_THREAD | WAIT_ENDS, 0, seen);
+}
+
 /* ---------------------------------------------------------------- records */
 
 /* Of generation 0 it is not known, and the hook finds out. Not what Lua calls
@@ -216,7 +227,7 @@ static SLOW void say(uint64_t fn, void *site, const struct seen *seen)
 	if (s->top[-1].key == fn && !s->counts && s->too_deep == 0 &&
 	    depth_recorded(s, s->top - 1) > 0) {
 		chunk_need(s, 2 + 4);
-		if ((seen->what & WAIT_KIND) != WAIT_JOIN)
+		if ((seen->what & WAIT_KIND) < WAIT_JOIN)
 			operands[2] = index_of(s, seen->object);
 		operands[3] = index_of(s, (uint64_t)site - 1);
 		now = chunk_clock(s);
@@ -239,14 +250,34 @@ static void say_all(uint64_t fn, void *site, const struct seen *seen,
 		say(fn, site, seen);
 }
 
+/* The thread may have ended by now, and may have freed where it was said which
+ * one it is. */
+static SLOW void say_made(any_fn *fn, void *site, struct seen *seen, long b)
+{
+	const uint64_t *const at = (const uint64_t *)seen->object;
+	const pthread_attr_t *const how = (const pthread_attr_t *)b;
+	int state = PTHREAD_CREATE_JOINABLE;
+
+	if (!kernel_can_read(at))
+		return;
+	if (fn == real[W_pthread_create] && how)
+		pthread_attr_getdetachstate(how, &state);
+	seen->object = *at;
+	seen->owner = state == PTHREAD_CREATE_DETACHED;
+	say((uint64_t)fn, site, seen);
+}
+
 static NOINLINE long recorded(any_fn *fn, void *site, struct seen seen,
 			      ARGUMENTS)
 {
 	long r;
 
 	hook_enter((void *)fn, site);
-	say_all((uint64_t)fn, site, &seen, b);
+	if (seen.what != WAIT_THREAD)
+		say_all((uint64_t)fn, site, &seen, b);
 	r = fn(PASS);
+	if (seen.what == WAIT_THREAD && (int)r == 0)
+		say_made(fn, site, &seen, b);
 	hook_exit((void *)fn, site);
 	return r;
 }

@@ -54,7 +54,8 @@
 	X(cnd_signal, CONDITION_ENDS) X(cnd_broadcast, CONDITION_ENDS)         \
 	X(pthread_barrier_wait, BARRIER) X(pthread_join, JOIN)                 \
 	X(pthread_timedjoin_np, JOIN) X(pthread_clockjoin_np, JOIN)            \
-	X(thrd_join, JOIN)
+	X(thrd_join, JOIN) X(pthread_create, THREAD) X(thrd_create, THREAD)    \
+	X(pthread_detach, DETACH) X(thrd_detach, DETACH)
 
 #define WAITS_LIST(X)                                                          \
 	WAITS_OF_FILES(X) WAITS_OF_SOCKETS(X) WAITS_OF_EVENTS(X)               \

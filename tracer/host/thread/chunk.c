@@ -7,6 +7,7 @@
 #include "tracer/host/base/memory.h"
 #include "tracer/host/pool/process.h"
 
+#include <pthread.h>
 #include <string.h>
 
 /* Items leave room for so many dictionary words, so that a function can always
@@ -383,7 +384,7 @@ void chunk_put_hint(struct thread_state *s, uint32_t index, const char *text,
 void chunk_put_process(struct thread_state *s)
 {
 	const size_t length = strnlen(process_slot->path, POOL_PATH_MAX);
-	const uint32_t words = 2 + item_string_words(length);
+	const uint32_t words = 3 + item_string_words(length);
 	uint64_t *const item = chunk_item(s, words);
 
 	if (!item)
@@ -391,6 +392,7 @@ void chunk_put_process(struct thread_state *s)
 	item[0] = item_put(ITEM_PROCESS, words);
 	item[1] = process_slot->parent;
 	item_put_string(item + 2, process_slot->path, length);
+	item[words - 1] = (uint64_t)pthread_self();
 	chunk_publish_items(s);
 }
 
