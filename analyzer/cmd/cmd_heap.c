@@ -7,7 +7,9 @@
 #include "analyzer/base/order.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
+#include "analyzer/out/out_file.h"
 #include "analyzer/out/out_number.h"
+#include "analyzer/profile/profile.h"
 #include "analyzer/watch/heap.h"
 
 #include <math.h>
@@ -16,8 +18,8 @@
 
 enum { USUAL_TOP = 30 };
 
-/* The options. */
-static const char *arg_at;
+/* The options. arg_output: NULL: a table is printed. */
+static const char *arg_at, *arg_output;
 static int arg_by = -1;
 enum { BY_STACK, BY_FUNCTION };
 static const char *const by_names[] = { "stack", "function", NULL };
@@ -113,6 +115,10 @@ static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .name = "by", .arg = "WHAT", .to = &arg_by,
 	  .choices = by_names,
 	  .help = "a row for each" },
+	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
+	  .to = &arg_output, .help = "write a profile for \"go tool pprof\" "
+	  "and others instead: alloc_objects, alloc_space, inuse_objects and "
+	  "inuse_space of each stack" },
 	TABLE_TOP("rows to show", 30),
 	TABLE_OPTS(heap_view),
 	{ .type = OPT_END }
@@ -220,6 +226,42 @@ static void print_rows(struct reading *r, const struct heap *h,
 	mem_free(rows);
 }
 
+/* ---- a profile ---------------------------------------------------------- */
+
+struct profile { struct session *session; struct profile_stacks stacks; };
+
+static int put_profile(FILE *to, void *ctx)
+{
+	const struct profile *const p = ctx;
+
+	return profile_write_stacks(to, p->session, &p->stacks);
+}
+
+static int write_profile(struct session *s, const struct heap *h,
+			 const struct heap_table *t)
+{
+	struct profile_stack *const list = mem_alloc((t->count + 1) *
+						     sizeof(*list));
+	struct profile p = { s, { h->stacks, list, t->count,
+		{ { "alloc_objects", "count" }, { "alloc_space", "bytes" },
+		  { "inuse_objects", "count" }, { "inuse_space", "bytes" } },
+		"inuse_space" } };
+	int status;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct heap_row *const r = &t->rows[i];
+
+		list[i] = (struct profile_stack){ r->stack, {
+			(int64_t)whole(r->taken.blocks),
+			(int64_t)whole(r->taken.bytes),
+			(int64_t)whole(r->in_use.blocks),
+			(int64_t)whole(r->in_use.bytes) } };
+	}
+	status = out_file_write(arg_output, put_profile, &p);
+	mem_free(list);
+	return status;
+}
+
 /* ---- sentences ---------------------------------------------------------- */
 
 static void print_sum(const char *when, const struct heap_sum *sum)
@@ -280,6 +322,12 @@ static int heap_prepare(struct reading *r)
 	if (arg_at && filter_args_refuse(FILTER_SET(TO) | FILTER_MARKS,
 					 "--at is the end of the time") != 0)
 		return -1;
+	if (arg_output && (table_args.csv || arg_by >= 0))
+		return err_add("--csv, --json and --by are for tables, not for "
+			       "-o");
+	if (arg_output && strcmp(arg_output, "-") == 0)
+		return err_add("a profile is binary: give -o the name of a "
+			       "file");
 	return table_choose(&r->table, filter_args_has(FILTER_SET(FROM)) ?
 			    &growth_view : &heap_view);
 }
@@ -288,6 +336,7 @@ static enum cmd_exit heap_print(struct reading *r)
 {
 	struct session *const s = r->load.session;
 	ticks to = r->load.want.to > 0 ? r->load.want.to : UINT64_MAX;
+	enum cmd_exit status = CMD_OK;
 	struct heap_table t;
 	uint8_t *threads;
 	struct heap h;
@@ -303,10 +352,13 @@ static enum cmd_exit heap_print(struct reading *r)
 	heap_sum_up(&h, threads, r->load.want.from, to, &t);
 	reading_begin_header(&r->load);
 	print_sums(s, &t, to != UINT64_MAX);
-	print_rows(r, &h, &t);
+	if (!arg_output)
+		print_rows(r, &h, &t);
+	else if (write_profile(s, &h, &t) != 0)
+		status = CMD_UNREADABLE;
 	mem_free_all(t.rows, threads);
 	heap_fini(&h);
-	return CMD_OK;
+	return status;
 }
 
 static const struct filter_refusal refused[] = {
@@ -331,6 +383,8 @@ const struct cmd cmd_heap = {
 	"reach. --at shows what was in use at another time. --from and --to\n"
 	"show what happened in between: growth is how much more was in use at\n"
 	"the later time. A function that leaks grows again and again.\n"
+	"\n"
+	"-o writes a profile for pprof, speedscope and others.\n"
 	"\n"
 	"Bytes are those that the program asked for. A realloc takes a block\n"
 	"and gives one back, also where it stays in its place.",

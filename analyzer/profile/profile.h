@@ -7,6 +7,7 @@
 #pragma once
 
 #include "analyzer/model/session.h"
+#include "analyzer/model/stack_table.h"
 
 #include <stdio.h>
 
@@ -22,6 +23,21 @@ struct profile_about {
  * buffer; the file stays open and is the caller's. 0, or -1 with the cause in
  * the chain. */
 int profile_write(FILE *, struct session *, const struct profile_about *);
+
+/* Stacks with figures of other kinds, each beside its unit. */
+enum { PROFILE_FIGURES = 4 };
+struct profile_stack { stack_id stack; int64_t figure[PROFILE_FIGURES]; };
+struct profile_stacks {
+	const struct stack_table *table;
+	const struct profile_stack *stacks;
+	size_t count;
+	const char *kinds[PROFILE_FIGURES][2];
+	const char *usual;           /* the kind that is shown first */
+};
+
+/* Write them for other tools. weft does not read them back. Likewise. */
+int profile_write_stacks(FILE *, struct session *,
+			 const struct profile_stacks *);
 
 /* Does the file begin like a profile? Looks at the two bytes that begin any
  * gzip file; profile_read says whether weft wrote it. False, without a cause,

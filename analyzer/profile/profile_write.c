@@ -269,8 +269,10 @@ static void put_samples(struct sampler *p)
 	mem_free_all(p->body, thread);
 }
 
-/* Write what other tools show beside the figures. */
-static void put_about(struct sampler *p, const struct profile_about *about)
+/* Write what other tools show beside the figures. usual: the kind of these that
+ * they show first. */
+static void put_about(struct sampler *p, const struct profile_about *about,
+		      const char *usual)
 {
 	Prof__Profile part = PROF__PROFILE__INIT;
 	int64_t *const comments = mem_alloc((about->comment_count + 1) *
@@ -284,17 +286,29 @@ static void put_about(struct sampler *p, const struct profile_about *about)
 		(int64_t)session_real(p->session,
 				      session_first_tick(p->session));
 	part.duration_nanos = (int64_t)about->duration;
-	part.default_sample_type = output_shown(p->out, "self");
+	part.default_sample_type = output_shown(p->out, usual);
 	output_put(p->out, &part);
 	mem_free(comments);
 }
 
-/* All that other tools read. Functions and mappings come before the samples
- * that refer to them. */
+/* Functions and mappings come before the samples that refer to them. */
+static void put_functions(struct sampler *p)
+{
+	struct session *const s = p->session;
+	const uint64_t funcs = func_count(s->funcs);
+
+	for (elf_id id = 1; id <= func_elf_count(s->funcs); id++)
+		put_module(p, id);
+	for (func_id id = 1; id <= funcs; id++)
+		put_location(p, id, func_get(s->funcs, id));
+	p->no_function = put_stand_in(p, funcs + 1, "[no function]");
+	p->left_out = put_stand_in(p, funcs + 2, "[frames left out]");
+}
+
+/* All that other tools read. */
 static void put_pprof(struct output *out, struct session *s,
 		      const struct profile_about *about)
 {
-	const uint64_t funcs = func_count(s->funcs);
 	struct sampler *const p = mem_alloc(sizeof(*p));
 
 	p->out = out;
@@ -309,12 +323,7 @@ static void put_pprof(struct output *out, struct session *s,
 		put_type(out, "run-wait", "nanoseconds");
 		put_type(out, "blocked", "nanoseconds");
 	}
-	for (elf_id id = 1; id <= func_elf_count(s->funcs); id++)
-		put_module(p, id);
-	for (func_id id = 1; id <= funcs; id++)
-		put_location(p, id, func_get(s->funcs, id));
-	p->no_function = put_stand_in(p, funcs + 1, "[no function]");
-	p->left_out = put_stand_in(p, funcs + 2, "[frames left out]");
+	put_functions(p);
 	p->thread_key = output_shown(out, "thread");
 	p->tid_key = output_shown(out, "tid");
 	p->program_key = output_shown(out, "program");
@@ -322,8 +331,60 @@ static void put_pprof(struct output *out, struct session *s,
 	find_labels(p);
 	put_samples(p);
 	forget_labels(p);
-	put_about(p, about);
+	put_about(p, about, "self");
 	mem_free(p);
+}
+
+/* ---- stacks that are not the session's tree ---- */
+
+static void put_stack(struct sampler *p, const struct stack_table *table,
+		      const struct profile_stack *s)
+{
+	Prof__Sample sample = PROF__SAMPLE__INIT, *list = &sample;
+	Prof__Profile part = PROF__PROFILE__INIT;
+	int64_t figure[PROFILE_FIGURES];
+	size_t depth = 0;
+
+	for (stack_id id = s->stack; id != 0 && depth < FRAMES_MAX; ) {
+		const struct stack_frame *const f = stack_table_get(table, id);
+
+		p->frames[depth] = f->flags & STACK_OMITTED ||
+				   depth == FRAMES_MAX - 1 ? p->left_out :
+				   f->func;
+		depth++;
+		id = f->below;
+	}
+	if (depth == 0)
+		p->frames[depth++] = p->no_function;
+	memcpy(figure, s->figure, sizeof(figure));
+	sample.n_location_id = depth;
+	sample.location_id = p->frames;
+	sample.n_value = PROFILE_FIGURES;
+	sample.value = figure;
+	part.n_sample = 1;
+	part.sample = &list;
+	output_put(p->out, &part);
+}
+
+int profile_write_stacks(FILE *to, struct session *s,
+			 const struct profile_stacks *stacks)
+{
+	const struct profile_about about = { .duration = session_duration(s) };
+	struct sampler *const p = mem_alloc(sizeof(*p));
+
+	p->out = output_open(to);
+	p->session = s;
+	output_shown(p->out, ""); /* string 0 */
+	for (size_t i = 0; i < PROFILE_FIGURES; i++)
+		put_type(p->out, stacks->kinds[i][0], stacks->kinds[i][1]);
+	put_functions(p);
+	for (size_t i = 0; i < stacks->count; i++)
+		put_stack(p, stacks->table, &stacks->stacks[i]);
+	put_about(p, &about, stacks->usual);
+	const int status = output_close(p->out);
+
+	mem_free(p);
+	return status;
 }
 
 /* ---- the session, for weft ---- */

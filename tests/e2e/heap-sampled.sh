@@ -1,6 +1,6 @@
 #!/bin/bash
 # By samples of bytes, what each stack took and still has is known with an error:
-# nine of ten figures lie inside two of it, in threads and in a child, for all ways
+# most figures lie inside two of it, in threads and in a child, for all ways
 # to take memory. Of a leak that grows it is known where it is.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh

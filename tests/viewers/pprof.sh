@@ -52,4 +52,29 @@ if ! "$W" info "$T/waits" | grep -q '^samples.period 0$'; then
 fi
 go tool pprof -raw "$T/t.pb" >"$T/raw" 2>"$T/e" || fail "-raw: $(cat "$T/e")"
 grep -q '^PeriodType' "$T/raw" || fail "-raw prints: $(head "$T/raw")"
+# Memory: what weft heap says, in all and of a function.
+c++ -O1 -w -finstrument-functions -o "$T/takes" tests/prog/p_heap.cc -lpthread ||
+	fail "no program"
+"$W" record --heap=exact -o "$T/heap" -- "$T/takes" 1 1 500 >"$T/out" 2>"$T/e" ||
+	fail "not recorded: $(cat "$T/e")"
+"$W" heap -o "$T/heap.pb" "$T/heap" >"$T/o" 2>&1 || fail "$(cat "$T/o")"
+"$W" heap --csv "$T/heap" >"$T/rows" 2>"$T/e" || fail "$(cat "$T/e")"
+for kind in inuse_space:1 inuse_objects:2 alloc_space:5 alloc_objects:6; do
+	go tool pprof -top -nodecount=0 -nodefraction=0 -unit=B \
+		-sample_index="${kind%:*}" "$T/heap.pb" 2>"$T/e" >"$T/top" ||
+		fail "-top: $(cat "$T/e")"
+	awk -F, -v f="${kind#*:}" 'FNR == NR {
+			if (FNR > 1) {
+				all += $f
+				if ($0 ~ /by_calloc[^;]*"$/)
+					its += $f
+			}
+			next
+		}
+		/Total samples/ { sub(/.*= /, ""); told = $0 + 0 }
+		/by_calloc/ { split($0, c, " "); flat += c[1] + 0 }
+		END { print all, told, its, flat
+			exit !(all == told && its > 0 && its == flat) }' \
+		"$T/rows" "$T/top" >"$T/o" || fail "${kind%:*}: $(cat "$T/o")"
+done
 exit 0
