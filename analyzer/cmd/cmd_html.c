@@ -50,8 +50,8 @@ static char *head_of(const struct load *load)
 /* What ran when, which takes reading the trace once more. */
 struct in_time {
 	struct chronicle *chronicle;
-	struct slow *slow;
-	uint8_t *wanted, *threads;
+	struct slow *slow, *requests; /* the latter of bodies of coroutines */
+	uint8_t *wanted, *lasting, *bodies, *threads;
 	struct page_calls calls;
 	struct sleeps sleeps;
 	bool has_sleeps;         /* not if only a part is asked for */
@@ -61,8 +61,9 @@ static void in_time_fini(struct in_time *m)
 {
 	chronicle_free(m->chronicle);
 	slow_free(m->slow);
+	slow_free(m->requests);
 	sleeps_fini(&m->sleeps);
-	mem_free_all(m->wanted, m->threads);
+	mem_free_all(m->wanted, m->lasting, m->bodies, m->threads);
 }
 
 static void begin_lanes(struct in_time *m, const struct load *load)
@@ -74,6 +75,44 @@ static void begin_lanes(struct in_time *m, const struct load *load)
 		.serial = load->want.serial, .pid = load->want.pid,
 		.max_spans = MOST_SPANS, .lanes_of = load->session,
 		.most = MOST_LANES });
+}
+
+/* Functions whose calls all last for most of the run: main, what threads begin
+ * with, their loops. None of them is slow. */
+static uint8_t *find_lasting(struct session *s, ticks length)
+{
+	const size_t count = cct_count(s->cct) + 1;
+	uint64_t *const total = mem_alloc(2 * count * sizeof(*total));
+	uint8_t *const all = mem_alloc(func_count(s->funcs) + 1);
+	uint8_t *const brief = mem_alloc(func_count(s->funcs) + 1);
+
+	cct_totals(s->cct, total, total + count);
+	for (node_id id = 1; id < count; id++) {
+		const struct cct_node *const n = cct_get(s->cct, id);
+		const bool lasts = !(n->flags & CCT_BODY) && n->calls > 0 &&
+				   total[id] / n->calls >= length / 4 * 3;
+
+		(lasts ? all : brief)[n->func] |= n->calls > 0;
+	}
+	for (func_id id = 0; id <= func_count(s->funcs); id++)
+		all[id] &= !brief[id];
+	mem_free_all(total, brief);
+	return all;
+}
+
+/* NULL: there are none. */
+static uint8_t *find_bodies(const struct session *s)
+{
+	uint8_t *all = NULL;
+
+	for (size_t i = 0; i < s->coroutine_count; i++) {
+		if (s->coroutines[i].body == 0)
+			continue;
+		if (!all)
+			all = mem_alloc(func_count(s->funcs) + 1);
+		all[s->coroutines[i].body] = 1;
+	}
+	return all;
 }
 
 /* In the lanes' range. */
@@ -91,9 +130,20 @@ static void begin_calls(struct in_time *m, const struct load *load)
 
 	if (o.last - o.first < o.columns)
 		o.columns = 0;
+	if (!arg_only) {
+		o.counted = m->lasting = find_lasting(load->session,
+						      o.last - o.first);
+		m->bodies = find_bodies(load->session);
+	}
 	m->slow = slow_new(&o);
-	m->calls = (struct page_calls){ arg_only, slow_found(m->slow),
+	m->calls = (struct page_calls){ arg_only, slow_found(m->slow), NULL,
 		o.columns, o.first, o.last };
+	if (!m->bodies)
+		return;
+	o.wanted = m->bodies;
+	o.columns = 0;
+	m->requests = slow_new(&o);
+	m->calls.requests = slow_found(m->requests);
 }
 
 static int collect(struct in_time *m, struct load *load)
@@ -104,11 +154,15 @@ static int collect(struct in_time *m, struct load *load)
 	sleeps_init(&m->sleeps, load->session);
 	tee_add(&tee, &chronicle_lanes_sink, m->chronicle);
 	tee_add(&tee, &slow_sink, m->slow);
+	if (m->requests)
+		tee_add(&tee, &slow_sink, m->requests);
 	tee_add(&tee, &sleeps_sink, &m->sleeps);
 	if (load_again(load, &tee.sink, &tee) != 0)
 		return -1;
 	chronicle_finish(m->chronicle);
 	slow_finish(m->slow);
+	if (m->requests)
+		slow_finish(m->requests);
 	return 0;
 }
 

@@ -217,7 +217,7 @@ static void put_stack(FILE *to, const struct stack_table *stacks, stack_id top)
 }
 
 static void put_call(FILE *to, const struct page_calls *p,
-		     const struct slow_call *c)
+		     const struct slow_found *f, const struct slow_call *c)
 {
 	static const char *const ends[] = {
 		[SLOW_RETURNED] = "returned", [SLOW_UNWOUND] = "unwound",
@@ -228,8 +228,18 @@ static void put_call(FILE *to, const struct page_calls *p,
 		",%" PRIu64 ",%" PRIu64 ",\"%s\",[", c->func, c->thread,
 		c->begin < p->first ? 0 : c->begin - p->first, c->total,
 		c->self, c->suspended, c->coroutine, ends[c->end]);
-	put_stack(to, p->found->stacks, c->stack);
+	put_stack(to, f->stacks, c->stack);
 	fputs("]]", to);
+}
+
+static void put_list(FILE *to, const char *name, const struct page_calls *p,
+		     const struct slow_found *f, size_t most)
+{
+	fprintf(to, "],\n\"%s\":[", name);
+	for (size_t i = 0; f && i < most && i < f->count; i++) {
+		fputs(i > 0 ? ",\n" : "", to);
+		put_call(to, p, f, &f->calls[i]);
+	}
 }
 
 void page_moments_put_calls(FILE *to, const struct page_calls *p, size_t most)
@@ -248,11 +258,8 @@ void page_moments_put_calls(FILE *to, const struct page_calls *p, size_t most)
 	fputs("],\n\"cells\":[", to);
 	for (size_t i = 0; i < cells; i++)
 		out_number_put(to, i > 0 ? "," : "", f->over_time[i]);
-	fputs("],\n\"calls\":[", to);
-	for (size_t i = 0; i < most; i++) {
-		fputs(i > 0 ? ",\n" : "", to);
-		put_call(to, p, &f->calls[i]);
-	}
+	put_list(to, "calls", p, f, most);
+	put_list(to, "requests", p, p->requests, most);
 	fputs("]}", to);
 }
 

@@ -23,11 +23,14 @@ void page_moments_put_lanes(FILE *, const struct session *,
 struct page_calls {
 	const char *pattern;     /* untrusted; NULL: all functions */
 	const struct slow_found *found;
+	const struct slow_found *requests; /* calls of coroutines' bodies
+	                          * alone; NULL: there are none */
 	size_t columns;          /* of found->over_time, from `first` to
 	                          * `last` */
 	ticks first, last;
 };
-/* Write as JSON: the columns of counts, and the `most` slowest calls with their
+/* Write as JSON: the columns of counts, and the `most` slowest calls, and as
+ * many requests, with their
  * stacks (functions, innermost first; 0 for frames that are left out). Times of
  * moments are ticks since `first`. */
 void page_moments_put_calls(FILE *, const struct page_calls *, size_t most);

@@ -48,6 +48,8 @@ enum slow_key { SLOW_TOTAL, SLOW_SELF, SLOW_WALL, SLOW_SUSPENDED };
 struct slow_options {
 	const uint8_t *wanted;   /* by func_id; borrowed */
 	size_t funcs;            /* ids from here on are not wanted */
+	const uint8_t *counted;  /* wanted ones that are only counted, not
+	                          * kept; NULL: none; borrowed */
 	enum slow_key key;
 	size_t top;              /* how many to keep; 0: all */
 	ticks longer;            /* keep calls whose key is at least this */

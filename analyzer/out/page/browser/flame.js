@@ -400,16 +400,19 @@ const flame = {
 		if (meta.times && s.measure.name !== 'self')
 			lines.push(`time: ${format.time(box.sum('self', s.cut))}`);
 		if (meta.times)
-			lines.push(`self: ${format.time(box.own('self'))}`);
-		lines.push(`calls: ${format.count(box.own('calls'))}`);
+			lines.push(`in its own code (self): ` +
+				   format.time(box.own('self')));
+		lines.push(format.many(box.own('calls'), 'call') +
+			   (box.parent && box.parent.func ? ' under ' +
+			    format.brief(box.parent.name, 60) : ''));
 		if (meta.switches && nodes.own.off) {
-			lines.push('blocked: ' +
+			lines.push('threads slept in it (blocked): ' +
 				   format.time(box.sum('blocked', s.cut)));
-			lines.push('run-wait (without a core): ' +
+			lines.push('threads had no core (run-wait): ' +
 				   format.time(box.sum('ready', s.cut)));
 		}
 		if (nodes.own.suspended.some(x => x > 0))
-			lines.push('suspended: ' +
+			lines.push('its coroutine slept (suspended): ' +
 				   format.time(box.sum('suspended', s.cut)));
 		if (nodes.own.raw)
 			lines.push('as recorded: ' +

@@ -315,6 +315,7 @@ function startLatency() {
 		  full: call => call[8].map(f => f ? name(f) : '[...]')
 			.join('\n') }],
 		call => choose(call[0], 'latency'), showMoment);
+	const kind = $('slow-kind');
 	const list = cell => {
 		const n = cell ? heat.at(cell.column, cell.row) : 0;
 
@@ -326,14 +327,22 @@ function startLatency() {
 			'are'} among the slowest of all (Escape: all of them)` :
 			`the ${format.many(table.rows.length, 'slowest call')
 			.replace('1 slowest', 'slowest')} of ` +
-			`${format.count(c.ended)} (Enter: its moment in the ` +
-			'time line)';
+			`${format.count(c.ended)}` + (c.pattern ? '' :
+			', without those that last for most of the run') +
+			' (Enter: its moment in the time line)';
 	};
+	const show = () => {
+		table.show(c[kind.value]);
+		list(heat.chosen);
+	};
+
+	if (c.requests.length === 0)
+		kind.options[0].remove();
+	kind.addEventListener('change', show);
 
 	heat.start();
 	heat.onChoose = list;
-	table.show(c.calls);
-	list(null);
+	show();
 	$('heat-what').textContent = (c.pattern ? `calls of ${c.pattern}` :
 		'calls of all functions (weft html --only PATTERN: of ' +
 		'some)') + ', as recorded: when they began, and their total';
@@ -351,7 +360,9 @@ function startLatency() {
 /* Go to where a single call is in the time line. */
 function showMoment(call) { showTime(call[2], call[3] + call[5]); }
 
+/* It is marked there until another one is. */
 function showTime(from, length) {
+	timeline.marked = { from, to: from + length };
 	tabs.show('timeline');
 	timeline.show(from - length * 0.5, from + length * 1.5);
 }

@@ -37,6 +37,7 @@ const timeline = {
 	top: 0, height: 0,
 	drawn: [],             /* what the mouse may be on */
 	chosen: null,          /* a span and its lane */
+	marked: null,          /* { from, to }: what was asked for elsewhere */
 	onChoose() {},
 	onMove() {},
 
@@ -149,6 +150,7 @@ const timeline = {
 				this.drawLane(lane, y);
 		}
 		this.drawArrows();
+		this.drawMarked(height);
 		this.drawNames(height);
 		this.drawAxis(height);
 	},
@@ -355,6 +357,19 @@ const timeline = {
 		p.lineTo(x + 3, end + way * 6);
 		p.fill();
 	},
+	drawMarked(height) {
+		if (!this.marked)
+			return;
+		const { from, to } = this.marked, p = this.paper;
+
+		p.fillStyle = this.colour.mark;
+		for (const at of [from, to])
+			p.fillRect(this.x(at) - 1, AXIS, 2, height);
+		p.globalAlpha = 0.08;
+		p.fillRect(this.x(from), AXIS, this.x(to) - this.x(from),
+			   height);
+		p.globalAlpha = 1;
+	},
 	nameOf(lane) {
 		const p = this.paper, { tail } = lane;
 		const rest = lane.name.slice(0, lane.name.length - tail.length);
@@ -471,15 +486,17 @@ const timeline = {
 
 	tell({ lane, i }) {
 		const s = this.spans, length = s.to[i] - s.from[i];
-		const lines = [`${format.time(length)}, from ` +
-			`${format.moment(s.from[i])} on, in ${lane.name}`];
+		const lines = [`took ${format.time(length)}, from ` +
+			`${format.moment(s.from[i])} to ` +
+			`${format.moment(s.to[i])}, in ${lane.name}`];
 
 		const [blocked, ready] = this.waited(lane, i);
 
 		if (blocked > 0)
-			lines.push('blocked: ' + format.time(blocked));
+			lines.push('its thread slept (blocked) for ' +
+				   format.time(blocked));
 		if (ready > 0)
-			lines.push('run-wait (without a core): ' +
+			lines.push('its thread had no core (run-wait) for ' +
 				   format.time(ready));
 		if (s.folded[i])
 			lines.push('stands for several spans that are too ' +
