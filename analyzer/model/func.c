@@ -311,14 +311,19 @@ void func_define(struct func_table *t, func_id id, const char *name)
 		set_hint(t, id, name, UINT32_MAX);
 }
 
+/* LuaJIT's libraries are as native as those of other Luas, though a part of
+ * them is no code of the ELF module, or is written in Lua: it has no lines. */
 const char *func_language(const struct func *f)
 {
+	const bool is_library = f->line == UINT32_MAX &&
+				f->last_line == UINT32_MAX;
+
 	switch (f->kind) {
 	case FUNC_NATIVE:
 	case FUNC_CODE:
 		return "native";
 	case FUNC_LUA:
-		return "lua";
+		return is_library ? "native" : "lua";
 	case FUNC_NAME:
 		return "zone";
 	default:

@@ -101,5 +101,6 @@ size_t func_count(const struct func_table *);
 struct elf_module *func_elf(struct func_table *, elf_id);
 size_t func_elf_count(const struct func_table *);
 
-/* "native", "lua", "zone" or "" : the language column. */
+/* "native", "lua", "zone" or "": the language column. Functions of Lua's own
+ * libraries are native. */
 const char *func_language(const struct func *);

@@ -40,8 +40,9 @@ void out_json_name(FILE *to, const struct func *f)
 {
 	fputc('"', to);
 	put_inside(to, f->name);
-	fputs(f->kind == FUNC_LUA ? " [lua]\"" :
-	      f->kind == FUNC_NAME ? " [zone]\"" : "\"", to);
+	if (f->kind == FUNC_NAME || !strcmp(func_language(f), "lua"))
+		fprintf(to, " [%s]", func_language(f));
+	fputc('"', to);
 }
 
 void out_json_texts(FILE *to, const char **text, size_t count)

@@ -9,6 +9,7 @@
 #include "analyzer/tables/callers.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* The figures, in the order of the columns. */
 enum event { TIME, RAW, CPU, OFF_CPU, SUSPENDED, CALLS, EVENTS };
@@ -93,7 +94,7 @@ static void put_place(struct writer *w, func_id id, bool is_callee)
 	put_name(w, is_callee ? "cob" : "ob", id, object, "");
 	put_name(w, is_callee ? "cfi" : "fl", id, f->file, "");
 	put_name(w, is_callee ? "cfn" : "fn", id, f->name,
-		 f->kind == FUNC_LUA ? " [lua]" :
+		 !strcmp(func_language(f), "lua") ? " [lua]" :
 		 f->kind == FUNC_NAME ? " [zone]" : "");
 	w->is_named[id] = true;
 }

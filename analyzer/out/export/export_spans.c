@@ -12,6 +12,7 @@
 #include "analyzer/out/out_json.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* How a function's name is shown. Without a function: that of mixed calls, of
  * the run of a coroutine without a body, and of missing records. */
@@ -76,7 +77,7 @@ char *export_spans_text(const struct export_spans *t, uint32_t name)
 	char *const text = mem_alloc(size);
 
 	snprintf(text, size, "%s%s%s%s", n->form == RUN ? "~" : "", safe,
-		 f->kind == FUNC_LUA ? " [lua]" : "",
+		 !strcmp(func_language(f), "lua") ? " [lua]" : "",
 		 n->form == DEEP ? " (with callees)" : "");
 	if (n->func == 0)
 		snprintf(text, size, "%s", special(n->form));
