@@ -22,6 +22,7 @@ const char *coverage_text(enum coverage_why why)
 		[COVERAGE_EXCLUDED] = "no_instrument_function or exclude list",
 		[COVERAGE_UNFLAGGED] = "built without -finstrument-functions",
 		[COVERAGE_UNHOOKED] = "not instrumented",
+		[COVERAGE_RESUMED] = "clang's part of a coroutine: no hooks",
 		[COVERAGE_INLINED] = "inlined everywhere, without the hook",
 		[COVERAGE_UNREAD] = "not known: its machine code was not read",
 		[COVERAGE_RAN] = "ran",
@@ -39,6 +40,7 @@ enum coverage_why coverage_why(const struct coverage_row *row)
 		[FUNCTION_UNHOOKED] = COVERAGE_UNHOOKED,
 		[FUNCTION_INLINED] = COVERAGE_INLINED,
 		[FUNCTION_UNREAD] = COVERAGE_UNREAD,
+		[FUNCTION_RESUMED] = COVERAGE_RESUMED,
 	};
 
 	return row->calls > 0 ? COVERAGE_RAN : of[row->function->state];

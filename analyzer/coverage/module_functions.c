@@ -436,6 +436,23 @@ static void scan_code(struct gather *g)
 	}
 }
 
+/* clang makes a coroutine of C++20 into three functions after it has put the
+ * hooks into one, from which the others have the symbol. */
+static bool is_resumed(const struct clones *group)
+{
+	static const char *const ends[] = { ".resume", ".destroy", ".cleanup" };
+
+	for (size_t i = 0; i < group->symbol_count; i++)
+		for (size_t k = 0; k < 3; k++) {
+			const char *const dot = strrchr(group->symbols[i], '.');
+
+			if (dot && strcmp(dot, ends[k]) == 0 &&
+			    strncmp(group->symbols[i], "_Z", 2) == 0)
+				return true;
+		}
+	return false;
+}
+
 /* Whether a function can be recorded, and why not. The order of the tests
  * matters: each relies on those before it. */
 static enum function_state state_of(const struct gather *g,
@@ -451,6 +468,8 @@ static enum function_state state_of(const struct gather *g,
 		return FUNCTION_RECORDED;
 	if (!hook_code_has_hook(g->code))
 		return FUNCTION_UNFLAGGED;
+	if (is_resumed(group))
+		return FUNCTION_RESUMED;
 	if (group->unit == 0)
 		return FUNCTION_UNHOOKED;
 	return unit->is_hooked || unit->has_flag ? FUNCTION_EXCLUDED :

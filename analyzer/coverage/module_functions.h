@@ -14,6 +14,7 @@ enum function_state {
 	FUNCTION_UNHOOKED,   /* does not; how its file was built is not known */
 	FUNCTION_INLINED,    /* has no code of its own: inlined everywhere */
 	FUNCTION_UNREAD,     /* its machine code cannot be read */
+	FUNCTION_RESUMED,    /* does not: clang's part of a coroutine */
 	FUNCTION_STATES
 };
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Names of D, as its compilers mangle them, and of C++ that have more than 1,000
 # characters as symbols: with and without debug information they are shown as
-# they are written, and weft record selects by them.
+# they are written, and weft record selects by them. gcc's parts of a coroutine of
+# C++20 bear its name; clang's, which have no hooks, are said to have none.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 cat >"$T/d.c" <<'C'
@@ -59,3 +60,49 @@ record --skip 'int deep<*' -- "$T/long" || fail "weft record fails"
 report
 [ "$(rows 'int deep<') $(rows main,)" = "0 1" ] ||
 	fail "--skip: $(cat "$T/report.csv")"
+cat >"$T/co.cc" <<'C'
+#include <coroutine>
+struct task {
+	struct promise_type {
+		task get_return_object() { return { std::coroutine_handle<
+			promise_type>::from_promise(*this) }; }
+		std::suspend_always initial_suspend() noexcept { return {}; }
+		std::suspend_always final_suspend() noexcept { return {}; }
+		void return_void() {}
+		void unhandled_exception() {}
+	};
+	std::coroutine_handle<promise_type> h;
+};
+static volatile int sink;
+namespace app {
+task generate(int n) {
+	for (int i = 0; i < n; i++) {
+		sink = i;
+		co_await std::suspend_always{};
+	}
+}
+}
+int main() {
+	for (int k = 0; k < 3; k++) {
+		task t = app::generate(5);
+		while (!t.h.done())
+			t.h.resume();
+		t.h.destroy();
+	}
+	return 0;
+}
+C
+for compiler in g++ clang++; do
+	$compiler -std=c++20 -O1 -g -finstrument-functions "$T/co.cc" -o "$T/co" ||
+		fail "$compiler fails"
+	record "$T/co" || fail "weft record fails"
+	report
+	# gcc's begins with what comes before the first suspension.
+	got="$(calls 'app::generate(int)') $(calls 'app::generate(int) [resumed]')"
+	got="$got $(calls 'app::generate(int) [destroyed]')"
+	[ $compiler != g++ ] || [ "$got" = "3 24 3" ] || fail "$compiler: $got"
+	[ $compiler != clang++ ] || [ "$got" = "3 0 0" ] || fail "$compiler: $got"
+done
+n=$("$WEFT" coverage "$T/trace" |
+	grep -c "^clang's part of a coroutine: no hooks.* app::generate(int)")
+[ "$n" -ge 2 ] || fail "$("$WEFT" coverage "$T/trace")"
