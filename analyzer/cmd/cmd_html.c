@@ -54,7 +54,9 @@ struct in_time {
 	uint8_t *wanted, *lasting, *bodies, *threads;
 	struct page_calls calls;
 	struct sleeps sleeps;
-	bool has_sleeps;         /* not if only a part is asked for */
+	struct waits waits;
+	struct page_locks locks;
+	bool is_whole;           /* else it is not known who sleeps or waits */
 };
 
 static void in_time_fini(struct in_time *m)
@@ -63,7 +65,9 @@ static void in_time_fini(struct in_time *m)
 	slow_free(m->slow);
 	slow_free(m->requests);
 	sleeps_fini(&m->sleeps);
-	mem_free_all(m->wanted, m->lasting, m->bodies, m->threads);
+	waits_fini(&m->waits);
+	mem_free_all(m->wanted, m->lasting, m->bodies, m->threads,
+		     (void *)m->locks.list);
 }
 
 static void begin_lanes(struct in_time *m, const struct load *load)
@@ -150,19 +154,24 @@ static int collect(struct in_time *m, struct load *load)
 {
 	struct tee tee = { .count = 0 };
 
-	m->has_sleeps = !load->is_part;
+	m->is_whole = !load->is_part;
+	waits_init(&m->waits, load->session);
 	sleeps_init(&m->sleeps, load->session);
 	tee_add(&tee, &chronicle_lanes_sink, m->chronicle);
 	tee_add(&tee, &slow_sink, m->slow);
 	if (m->requests)
 		tee_add(&tee, &slow_sink, m->requests);
 	tee_add(&tee, &sleeps_sink, &m->sleeps);
+	tee_add(&tee, &waits_sink, &m->waits);
 	if (load_again(load, &tee.sink, &tee) != 0)
 		return -1;
 	chronicle_finish(m->chronicle);
 	slow_finish(m->slow);
 	if (m->requests)
 		slow_finish(m->requests);
+	waits_sort(&m->waits);
+	m->locks.waits = &m->waits;
+	m->locks.list = locks_list(&m->waits, &m->locks.count);
 	return 0;
 }
 
@@ -240,7 +249,8 @@ static int put_page(FILE *to, void *ctx)
 		.moments = t->in_time->chronicle ?
 			chronicle_found(t->in_time->chronicle) : NULL,
 		.calls = t->in_time->slow ? &t->in_time->calls : NULL,
-		.sleeps = t->in_time->has_sleeps ? &t->in_time->sleeps : NULL,
+		.sleeps = t->in_time->is_whole ? &t->in_time->sleeps : NULL,
+		.locks = t->in_time->is_whole ? &t->in_time->locks : NULL,
 		.before = t->before });
 	return 0;
 }

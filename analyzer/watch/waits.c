@@ -182,25 +182,44 @@ static void on_chunk_begin(void *ctx, const struct replay_event *e,
 	}
 }
 
-static void on_leave(void *ctx, const struct replay_event *e)
+/* Calls of that depth and deeper ones have ended, or are open for ever. */
+static void end(struct waits *w, struct waits_lane *l, uint32_t depth, ticks at,
+		bool is_open)
 {
-	struct waits *const w = ctx;
-	struct waits_lane *const l = e->deferred != REPLAY_NOW ? NULL :
-				     lane(w, e->stream);
-
-	if (e->why == REPLAY_OPEN_AT_END && e->level == 0)
-		see_open(w, e);
-	while (l && l->count > 0 && l->open[l->count - 1].depth >= e->depth) {
+	while (l->count > 0 && l->open[l->count - 1].depth >= depth) {
 		struct waits_span *const s =
 			&w->spans[l->open[--l->count].span];
 
-		s->end = e->tick;
-		s->is_open = e->why == REPLAY_CUT ||
-			     e->why == REPLAY_OPEN_AT_END;
+		s->end = at;
+		s->is_open = is_open;
 	}
 }
 
-const struct replay_sink waits_sink = { .wait = on_wait, .leave = on_leave };
+static void on_leave(void *ctx, const struct replay_event *e)
+{
+	struct waits *const w = ctx;
+
+	if (e->why == REPLAY_OPEN_AT_END && e->level == 0)
+		see_open(w, e);
+	if (e->deferred == REPLAY_NOW)
+		end(w, lane(w, e->stream), e->depth, e->tick,
+		    e->why == REPLAY_CUT || e->why == REPLAY_OPEN_AT_END);
+}
+
+/* The first of them to end after a wait began is the one that waited. */
+static ticks on_calls(void *ctx, const struct replay_event *e,
+		      const struct replay_call *call, size_t n)
+{
+	struct waits *const w = ctx;
+	struct waits_lane *const l = lane(w, e->stream);
+
+	for (size_t i = 0; i < n && l->count > 0; i++)
+		end(w, l, call[i].depth, call[i].end, false);
+	return UINT64_MAX;
+}
+
+const struct replay_sink waits_sink = { .wait = on_wait, .leave = on_leave,
+					.calls = on_calls };
 const struct replay_sink waits_times_sink = {
 	.wait = on_wait, .leave = on_leave, .off = on_off, .pass = on_pass,
 	.chunk_begin = on_chunk_begin };

@@ -213,6 +213,26 @@ const readMoments = () => {
 	tell('lanes', timeline.lanes.length);
 };
 
+// Of each lock its figures, and who waited longest for it and because of whom.
+const readLocks = () => {
+	clickTab('Locks');
+	const cells = row => [...row.children];
+
+	for (const row of rowsIn('lock-rows')) {
+		const c = cells(row);
+
+		row.click();
+		const of = [...rowsIn('lock-stacks')].map(r => cells(r)[0]
+			.textContent);
+
+		tell('lock', [c[1].textContent, c[0].title, c[4].textContent,
+			c[6].textContent, of.filter(r => r === 'waits').length]
+			.join(' '));
+	}
+	press(get('lock-rows').querySelector('.body'), 'Enter');
+	tell('wait', get('range').textContent !== '');
+};
+
 try {
 	tell('chosen', get('chosen').textContent);
 	// Only those that can be seen are drawn.
@@ -232,6 +252,8 @@ try {
 	get('coroutine-kind').dispatchEvent(new Event('change'));
 	tell('coroutines', get('coroutines-shown').textContent
 		.match(/^[\d,]+/)[0].replaceAll(',', ''));
+	if (data.locks)
+		readLocks();
 	if (data.timeline)
 		readMoments();
 	dispatchEvent(new Event('beforeprint'));

@@ -84,6 +84,23 @@ told sides >"$T/got"
 [ -s "$T/want" ] || fail "weft diff: $(cat "$T/e")"
 same_lines "time of both sides" "$T/want" "$T/got"
 
+# The locks of weft locks, those in sight, each with those that waited.
+"$WEFT" record --waits -o "$T/waits" -- "$P/p_waits" >"$T/out" 2>"$T/e" ||
+	fail "weft record: $(cat "$T/e")"
+drive page.js waits
+"$W" locks --csv -n 0 "$T/waits" 2>/dev/null | awk -F, 'NR == 1 {
+		for (i = 1; i <= NF; i++)
+			at[$i] = i
+		next
+	}
+	{ print $at["kind"], $at["symbol"] ? $at["symbol"] : $at["object"],
+		$at["waits"], $at["most"] }' >"$T/want"
+told lock | sed 's/ [1-9][0-9]*$//' >"$T/got"
+[ "$(wc -l <"$T/got")" -ge 7 ] || fail "locks: $(cat "$T/got")"
+head -n "$(wc -l <"$T/got")" "$T/want" >"$T/first" && mv "$T/first" "$T/want"
+same_lines locks "$T/want" "$T/got"
+[ "$(told wait)" = true ] || fail "no moment of a wait"
+
 # Names that would like to be something else.
 hostile_trace hostile
 drive_and_compare hostile --debug-dir "$T/debug"

@@ -51,7 +51,7 @@ static const unsigned weights[PAGE_PARTS] = {
 	[PAGE_FUNCTIONS] = 4, [PAGE_STACKS] = 6, [PAGE_ROWS] = 3,
 	[PAGE_COROUTINES] = 1, [PAGE_BODIES] = 1, [PAGE_ARCS] = 2,
 	[PAGE_LANES] = 8, [PAGE_CALLS] = 1, [PAGE_SLEEPS] = 1,
-	[PAGE_CHANGES] = 1
+	[PAGE_LOCKS] = 1, [PAGE_CHANGES] = 1
 };
 
 /* How many bytes a part takes is only known when it is written, so it is

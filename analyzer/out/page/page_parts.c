@@ -8,6 +8,7 @@
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_json.h"
 #include "analyzer/out/out_number.h"
+#include "analyzer/out/page/page_locks.h"
 #include "analyzer/out/page/page_table.h"
 
 #include <inttypes.h>
@@ -430,6 +431,15 @@ static void put_sleeps(FILE *to, const struct page_parts *s)
 				s->most[PAGE_SLEEPS], s->page->moments->from);
 }
 
+static void put_locks(FILE *to, const struct page_parts *s)
+{
+	if (!s->page->locks || s->page->locks->count == 0)
+		return;
+	fputs(",\n\"locks\":", to);
+	page_locks_put(to, s->page->locks, s->page->session,
+		       s->most[PAGE_LOCKS], s->page->moments->from);
+}
+
 static void put_changes(FILE *to, const struct page_parts *s)
 {
 	if (!s->page->before)
@@ -448,7 +458,7 @@ void page_parts_put(FILE *to, const struct page_parts *s, enum page_part part)
 		[PAGE_COROUTINES] = put_coroutines, [PAGE_BODIES] = put_bodies,
 		[PAGE_ARCS] = put_arcs, [PAGE_LANES] = put_lanes,
 		[PAGE_CALLS] = put_calls, [PAGE_SLEEPS] = put_sleeps,
-		[PAGE_CHANGES] = put_changes
+		[PAGE_LOCKS] = put_locks, [PAGE_CHANGES] = put_changes
 	};
 
 	put[part](to, s);
@@ -565,6 +575,7 @@ void page_parts_init(struct page_parts *s, const struct page *p)
 		[PAGE_LANES] = p->moments ? p->moments->count : 0,
 		[PAGE_CALLS] = p->calls ? p->calls->found->count : 0,
 		[PAGE_SLEEPS] = p->sleeps ? p->sleeps->count : 0,
+		[PAGE_LOCKS] = p->locks ? p->locks->count : 0,
 		[PAGE_CHANGES] = p->before ? p->before->diff->count : 0 },
 	       sizeof(s->has));
 	s->arcs = sorted(p, s->has[PAGE_ARCS], weigh_arc);

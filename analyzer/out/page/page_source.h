@@ -7,6 +7,13 @@
 #include "analyzer/tables/callers.h"
 #include "analyzer/tables/coroutines.h"
 #include "analyzer/tables/flat.h"
+#include "analyzer/watch/locks.h"
+
+/* What was waited for, by falling waiting. */
+struct page_locks {
+	const struct waits *waits;
+	const struct locks_object *list; size_t count;
+};
 
 /* What a page shows. All is borrowed; texts are untrusted. */
 struct page {
@@ -23,6 +30,7 @@ struct page {
 	const struct chronicle_found *moments; /* with calls and sleeps */
 	const struct page_calls *calls;
 	const struct sleeps *sleeps;
+	const struct page_locks *locks;
 	/* NULL unless two sides are compared: all above is of the one after. */
 	const struct page_before *before;
 };

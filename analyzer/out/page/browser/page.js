@@ -535,6 +535,73 @@ function startCoroutines() {
 	show();
 }
 
+/* ---- locks --------------------------------------------------------------- */
+
+/* A lock: kind, name, waiting, held, waits, longest, most at a time, when the
+ * longest wait began, stacks. A stack: role, waiting, held, longest, count,
+ * functions. */
+function lockFigures(at) {
+	const time = (title, i, help) => ({ title, help, unit: 'time',
+		width: '96px', value: row => row[at + i] });
+
+	return [{ ...time('waiting', 0, 'of all that waited, together'),
+		  isFirst: true },
+		time('held', 1, 'while at least one waited for a holder')];
+}
+
+function lockStacksTable() {
+	const name = func => functions.name(func);
+
+	return new Table($('lock-stacks'), [
+		{ title: 'role', unit: 'text', width: '72px',
+		  help: 'waits; holds: its call let others go on; nobody: ' +
+			'after that, until they went on',
+		  value: row => row[0] },
+		...lockFigures(1),
+		{ title: 'longest', unit: 'time', width: '96px',
+		  value: row => row[3] },
+		{ title: 'times', unit: 'count', width: '72px',
+		  value: row => row[4] },
+		{ title: 'stack, innermost first', unit: 'text',
+		  width: 'minmax(300px, 3fr)',
+		  value: row => row[5].map(name).join(' \u2039 ') ||
+			'[not recorded]',
+		  full: row => row[5].map(name).join('\n') }],
+		row => row[5].length > 0 && choose(row[5][0], 'locks'));
+}
+
+function startLocks() {
+	const stacks = tables.lockStacks = lockStacksTable();
+	const show = lock => {
+		stacks.show(lock[8]);
+		$('lock-title').textContent = 'who waited for ' +
+			`${lock[0]} ${lock[1]}, and whose calls they waited ` +
+			'for (Enter: its longest wait in the time line)';
+	};
+	const table = tables.locks = new Table($('lock-rows'), [
+		{ title: 'lock', unit: 'text', width: 'minmax(200px, 3fr)',
+		  value: lock => lock[1] },
+		{ title: 'kind', unit: 'text', width: '96px',
+		  value: lock => lock[0] },
+		...lockFigures(2),
+		{ title: 'waits', unit: 'count', width: '84px',
+		  value: lock => lock[4] },
+		{ title: 'longest', unit: 'time', width: '96px',
+		  value: lock => lock[5] },
+		{ title: 'most', unit: 'count', width: '72px',
+		  help: 'how many waited at a time', value: lock => lock[6] }],
+		show, lock => showTime(lock[7], lock[5]));
+	const filter = () => {
+		$('locks-shown').textContent =
+			filterTable(table, $('lock-filter').value);
+	};
+
+	table.show(data.locks);
+	$('lock-filter').addEventListener('input', filter);
+	filter();
+	show(data.locks[0]);
+}
+
 /* ---- the chosen function ------------------------------------------------- */
 
 function choose(func, where) {
@@ -663,7 +730,7 @@ function startPrinting() {
 showHead();
 showBefore();
 for (const [id, has] of [['timeline', data.timeline], ['latency', data.calls],
-			 ['changes', data.diff]])
+			 ['locks', data.locks], ['changes', data.diff]])
 	if (!has)
 		$(id).remove();
 tabs.start();
@@ -682,5 +749,7 @@ if (data.timeline)
 	startTimeline();
 if (data.calls)
 	startLatency();
+if (data.locks)
+	startLocks();
 tabs.show('flame');
 startPrinting();

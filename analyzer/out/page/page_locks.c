@@ -1,0 +1,90 @@
+/* page_locks.c - see the header. SPDX-License-Identifier: MIT */
+#include "analyzer/out/page/page_locks.h"
+
+#include "analyzer/base/mem.h"
+#include "analyzer/out/out_json.h"
+
+#include <inttypes.h>
+
+/* Of each object, the stacks that matter most; of each, the innermost
+ * functions. */
+enum { STACKS = 20, FRAMES = 100 };
+
+/* The variable that it is, or else its address. */
+static void put_name(FILE *to, const struct session *s,
+		     const struct locks_object *o)
+{
+	const struct func *const f = o->place == 0 ? NULL :
+				     func_get(s->funcs, o->place);
+	char text[32];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, o->of.address);
+	out_json_text(to, f && f->name[0] != '\0' ? f->name : text);
+}
+
+static ticks longest_began(const struct waits *w, const struct locks_object *o)
+{
+	for (size_t i = o->span; i < o->span + o->spans; i++)
+		if (w->spans[i].end - w->spans[i].begin == o->longest)
+			return w->spans[i].begin;
+	return 0;
+}
+
+static void put_stack(FILE *to, const struct waits *w,
+		      const struct locks_stack *k)
+{
+	static const char *const roles[] = {
+		[LOCKS_WAITS] = "waits", [LOCKS_HOLDS] = "holds",
+		[LOCKS_UNSEEN] = "holds", [LOCKS_FREE] = "nobody" };
+	stack_id at = k->stack;
+
+	fprintf(to, "[\"%s\",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+		",[", roles[k->role], k->waiting, k->held, k->longest,
+		k->count);
+	for (int i = 0; at != 0 && i < FRAMES; i++) {
+		const struct stack_frame *const e = stack_table_get(w->stacks,
+								    at);
+
+		fprintf(to, i > 0 ? ",%" PRIu32 : "%" PRIu32, e->func);
+		at = e->below;
+	}
+	fputs("]]", to);
+}
+
+static void put_object(FILE *to, const struct page_locks *l,
+		       const struct session *s, const struct locks_object *o,
+		       ticks first)
+{
+	const ticks began = longest_began(l->waits, o);
+	size_t count;
+	struct locks_stack *const list = locks_stacks(l->waits, o, &count);
+	size_t waits = 0, others = 0;
+	const char *between = "";
+
+	fprintf(to, "[\"%s\",", waits_kind_name(o->of.kind));
+	put_name(to, s, o);
+	fprintf(to, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+		",%" PRIu64 ",[", o->waiting, o->held, o->waits, o->longest,
+		o->most, began < first ? 0 : began - first);
+	for (size_t i = 0; i < count; i++) {
+		if ((list[i].role == LOCKS_WAITS ? waits++ : others++) >=
+		    STACKS)
+			continue;
+		fputs(between, to);
+		put_stack(to, l->waits, &list[i]);
+		between = ",";
+	}
+	fputs("]]", to);
+	mem_free(list);
+}
+
+void page_locks_put(FILE *to, const struct page_locks *l,
+		    const struct session *s, size_t most, ticks first)
+{
+	putc('[', to);
+	for (size_t i = 0; i < most && i < l->count; i++) {
+		fputs(i > 0 ? ",\n" : "", to);
+		put_object(to, l, s, &l->list[i], first);
+	}
+	putc(']', to);
+}

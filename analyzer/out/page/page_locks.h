@@ -1,0 +1,15 @@
+/* page_locks.h - what was waited for, with the stacks that waited and those
+ * that they waited for.
+ * SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "analyzer/out/page/page_source.h"
+
+#include <stdio.h>
+
+/* Write the first objects as an array: [kind, name, waiting, held, waits,
+ * longest, most, when the longest wait began, stacks]. A stack is [role,
+ * waiting, held, longest, count, functions], the innermost first. Moments are
+ * ticks since `first`. */
+void page_locks_put(FILE *, const struct page_locks *, const struct session *,
+		    size_t most, ticks first);
