@@ -5,7 +5,7 @@
 #   make install-analyze  what a machine needs to read recordings
 #   make docs             the man page and the completion, in build/share
 #   make deb              Debian packages, in build/deb
-.PHONY: demo demo-run demo-program docs install install-record \
+.PHONY: demo demo-run demo-program tutorial docs install install-record \
 	install-analyze uninstall deb
 
 DEMO_SRC := $(wildcard tests/prog/demo/*.c)
@@ -29,8 +29,17 @@ $(B)/demo/search: $(DEMO_OBJ)
 
 demo-program: $(B)/demo/search
 
+# What docs/tutorial.md looks into.
+tutorial: $(B)/tutorial/server
+$(B)/tutorial/server: tests/prog/tutorial/server.c
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O1 -g $$(pkg-config --cflags $(DEMO_LUA)) \
+		-finstrument-functions -o $@ $< \
+		$$(pkg-config --libs $(DEMO_LUA)) -lpthread
+
 # Tests run side by side; what several of them need is built before.
-test-bin: demo-program docs
+test-bin: demo-program tutorial docs
 
 demo:
 	@tests/deps.sh build

@@ -81,7 +81,7 @@ local units = { ns = 1, us = 1, ms = 1, s = 1, B = 1, KB = 1, MB = 1, GB = 1 }
 local function words(line)
 	local kept, was_figure = {}, false
 	line = line:gsub("%d+%-%d+%-%d+ %d+:%d+:%d+ UTC", "")
-	line = line:gsub("%+0x%x+", "+0x"):gsub("/%S+/srv/", "/srv/")
+	line = line:gsub("%+0x%x+", "+0x"):gsub(" 0x%x+", " 0x"):gsub("/%S+/srv/", "/srv/")
 	line = line:gsub("%(fastest%)", "")
 	-- LTTng may be late on a busy machine: part of it is in the spill file.
 	line = line:gsub(" and carver$", "")

@@ -4,14 +4,14 @@
 # compared; nor is which rows come first, as that depends on times: all rows are
 # looked through.
 # time: 900
-# each: README guide fleets report-reading times queries ci explode
+# each: README tutorial guide fleets report-reading times queries ci explode
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 unset DEBUGINFOD_URLS
 root=$PWD
 page=docs/$1.md
 [ "$1" != README ] || page=README.md
-make --no-print-directory -s B="$B" demo-program || fail "no program"
+make --no-print-directory -s B="$B" demo-program tutorial || fail "no program"
 lua5.4 tests/cli/docs/examples.lua list $page >"$T/commands" ||
 	fail "$page: cannot be read"
 mkdir "$T/bin" "$T/home" "$T/srv" "$T/work" || fail "no folder"
@@ -57,6 +57,8 @@ provide() {
 	case $1 in
 	build/demo/search)
 		mkdir -p build && ln -s "$B/demo" build/demo ;;
+	build/tutorial/server)
+		mkdir -p build && ln -s "$B/tutorial" build/tutorial ;;
 	search.weft) quietly weft record -o search.weft -- program ;;
 	search) ln -s "$T/bin/program" search ;;
 	trace)
