@@ -145,18 +145,52 @@ struct sym_unit sym_unit_of(Dwarf_Die *die)
 	};
 }
 
+/* What the description refers to in that way, in its place. */
+static bool follow(Dwarf_Die *die, unsigned way)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die next;
+
+	if (!dwarf_attr(die, way, &attribute) ||
+	    !dwarf_formref_die(&attribute, &next))
+		return false;
+	*die = next;
+	return true;
+}
+
 Dwarf_Die sym_die_root(Dwarf_Die *die)
 {
-	Dwarf_Die root = *die, next;
-	Dwarf_Attribute attribute;
+	Dwarf_Die root = *die;
 
-	for (int i = 0; i < HOPS; i++) {
-		if (!dwarf_attr(&root, DW_AT_abstract_origin, &attribute) ||
-		    !dwarf_formref_die(&attribute, &next))
+	for (int i = 0; i < HOPS; i++)
+		if (!follow(&root, DW_AT_abstract_origin))
 			break;
-		root = next;
-	}
 	return root;
+}
+
+/* The plain name behind those of the classes and namespaces in which the
+ * function is declared. Valid until the next call. */
+static const char *name_in_scopes(Dwarf_Die *die, const char *plain)
+{
+	static char name[4096];
+	Dwarf_Die declared = sym_die_root(die), *scopes = NULL;
+	int count;
+
+	follow(&declared, DW_AT_specification);
+	count = dwarf_getscopes_die(&declared, &scopes);
+	name[0] = '\0';
+	for (int i = count - 1; i > 0; i--) {
+		const char *const scope = dwarf_diename(&scopes[i]);
+		const int tag = dwarf_tag(&scopes[i]);
+
+		if (tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
+		    tag == DW_TAG_structure_type || tag == DW_TAG_union_type)
+			text_addf(name, sizeof(name), "%s::", scope ? scope :
+				  "(anonymous namespace)");
+	}
+	free(scopes);
+	text_addf(name, sizeof(name), "%s", plain);
+	return name;
 }
 
 const char *sym_die_name(Dwarf_Die *die, const char *symbol)
@@ -172,7 +206,8 @@ const char *sym_die_name(Dwarf_Die *die, const char *symbol)
 	if (demangled != name)
 		return demangled;
 	plain = dwarf_diename(die);
-	return plain ? plain : name;
+	return !plain ? name : name && text_begins(name, "_Z") ?
+	       name_in_scopes(die, plain) : plain;
 }
 
 /* The source file in which a function is declared. In clang's DWARF 5, file 0

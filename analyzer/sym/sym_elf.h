@@ -51,9 +51,11 @@ struct sym_unit sym_unit_of(Dwarf_Die *);
 Dwarf_Die sym_die_root(Dwarf_Die *);
 
 /* The name of a function, valid until the next call; NULL if it has none. In
- * C++ that is its linker name, demangled, with the signature; otherwise its
- * plain name. symbol: the linker name for a function whose debug information
- * has none, or NULL. */
+ * C++ that is its linker name, demangled, with the signature. If that cannot be
+ * demangled, as newer compilers mangle in ways of their own, it is its plain
+ * name behind those of its classes and namespaces; otherwise its plain name.
+ * symbol: the linker name for a function whose debug information has none, or
+ * NULL. */
 const char *sym_die_name(Dwarf_Die *, const char *symbol);
 
 /* Where the function is declared. Of one that the compiler made, such as a

@@ -50,6 +50,21 @@ for debug in -g -g0; do
 	[ "$(rows 'int deep<') $(rows _Z)" = "200 0" ] ||
 		fail "C++, $debug: $(cut -c 1-100 "$T/report.csv")"
 done
+# What cannot be demangled has its plain name, in its scopes.
+cat >"$T/new.cc" <<'C'
+namespace outer { namespace {
+struct box {
+	static int odd(int n) __asm__("_ZN5outer3box3oddITnNSt9enable_ifIXclsr4_T_EE1xEEEii");
+};
+__attribute__((noinline)) int box::odd(int n) { __asm__(""); return n; }
+} }
+int main() { return outer::box::odd(0); }
+C
+g++ -O1 -g -finstrument-functions "$T/new.cc" -o "$T/new" || fail "the compiler fails"
+record "$T/new" || fail "weft record fails"
+report
+[ "$(calls 'outer::(anonymous namespace)::box::odd')" = 1 ] ||
+	fail "a new way to mangle: $(cat "$T/report.csv")"
 nm "$T/long" | awk 'length($3) > 1500 { n++ } END { exit n < 20 }' ||
 	fail "no symbol is long"
 # Of the long ones, weft record is not certain; the reports are.
