@@ -1,0 +1,80 @@
+#!/bin/bash
+# What is taken is the same however the program is recorded otherwise: with calls
+# left out, counted or cut off, in pieces, by a budget; a snapshot of a flight
+# recorder has it; where recording is off or records are lost, that is said. Also
+# with 3,000 threads.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+
+# all [TRACE]: what was taken, in bytes and blocks.
+all() {
+	"$WEFT" heap --csv "${1-$T/trace}" 2>"$T/report.err" |
+		awk -F, 'NR > 1 { b += $5; n += $6 } END { print b + 0, n + 0 }'
+}
+program=("$P/p_heap" 3 1 4000)
+record --heap=exact -- "${program[@]}" || fail "weft record fails"
+want=$(all)
+[ "${want#* }" -gt 5000 ] || fail "only $want"
+# same OPTIONS: the same is taken, and nothing is missing.
+same() {
+	record --heap=exact "$@" -- "${program[@]}" || fail "$*: weft record fails"
+	grep -qx 'weft: lost: 0' "$T/err" || fail "$*: something was lost"
+	[ "$(all)" = "$want" ] || fail "$*: $(all), not $want"
+	grep -E 'unseen|seen to take' "$T/report.err" && fail "$*: unknown"
+	"$WEFT" check "$T/trace" >"$T/o" 2>&1 || fail "$*: $(cat "$T/o")"
+}
+same --lua sampled
+same --budget 5%
+same --min-duration 1us
+same --max-depth 2
+same --skip '*'
+same --only path_a
+same --count 'by_*'
+same --no-native
+same --waits
+same --max-size 1M
+
+record --heap=exact --paused -- "${program[@]}" || fail "weft record fails"
+[ "$(all)" = "0 0" ] || fail "paused: $(all)"
+record --heap=exact --on-full drop --pool-size 1M --sample-rate 0 -- \
+	"$P/p_heap" 3 8 20000 || fail "weft record fails"
+if ! grep -qx 'weft: lost: 0' "$T/err"; then
+	all >"$T/o"
+	grep -q '^# lost' "$T/report.err" || fail "the loss is not said"
+fi
+record --heap=exact --flight-recorder 64M --name "heap$$" -- sh -c \
+	"${program[*]}; $WEFT snapshot heap$$; sleep 1" || fail "weft record fails"
+snapshot=$(ls -d "$T"/trace/snapshot-* | head -n 1)
+[ "$(all "$snapshot" | awk -v w="${want#* }" '{ print ($2 >= w) }')" = 1 ] ||
+	fail "in the snapshot: $(all "$snapshot"), not $want"
+
+cat >"$T/crowd.c" <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+static void *block[3000];
+static void *thread(void *arg)
+{
+	const long i = (long)arg;
+
+	block[i] = malloc(1000);
+	if (i > 0)
+		free(block[i - 1]);
+	return NULL;
+}
+int main(void)
+{
+	pthread_t t;
+
+	for (long i = 0; i < 3000; i++) {
+		pthread_create(&t, NULL, thread, (void *)i);
+		pthread_join(t, NULL);
+	}
+	return 0;
+}
+END
+gcc -O1 -finstrument-functions -o "$T/crowd" "$T/crowd.c" || fail "no compiler"
+record --heap=exact -- "$T/crowd" || fail "weft record fails"
+"$WEFT" heap --csv "$T/trace" 2>"$T/report.err" | awk -F, '/,thread$/ {
+	ok = $1 == 1000 && $2 == 1 && $5 == 3000000 && $6 == 3000 }
+	END { exit !ok }' || fail "3,000 threads: $("$WEFT" heap "$T/trace")"
+exit 0
