@@ -3,6 +3,7 @@
  * the command that shows more.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/text.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
@@ -11,10 +12,12 @@
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_json.h"
 #include "analyzer/out/out_number.h"
+#include "analyzer/watch/heap.h"
 #include "analyzer/watch/locks.h"
 #include "analyzer/watch/sleeps.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,7 +32,8 @@ static const struct opt opts[] = {
 static const char *const kinds[EXPLAIN_KINDS] = {
 	[EXPLAIN_HOT] = "hot", [EXPLAIN_SLOW] = "slow",
 	[EXPLAIN_OFTEN] = "often", [EXPLAIN_SLEEP] = "sleep",
-	[EXPLAIN_WAIT] = "wait", [EXPLAIN_LOCK] = "lock"
+	[EXPLAIN_WAIT] = "wait", [EXPLAIN_LOCK] = "lock",
+	[EXPLAIN_HEAP] = "heap"
 };
 
 /* ---- the words ---------------------------------------------------------- */
@@ -148,13 +152,26 @@ static char *tell_lock(struct teller *t, const struct explain_finding *f)
 	return text;
 }
 
+static char *tell_heap(struct teller *t, const struct explain_finding *f)
+{
+	const struct explain_heap *const h = f->heap;
+	char grown[OUT_NUMBER], end[OUT_NUMBER];
+
+	return mem_print("Memory in use grows: by %s in the second half of the "
+			 "time, to %s. %s took %s of that.",
+			 out_number_bytes(grown, (uint64_t)(h->end - h->half)),
+			 out_number_bytes(end, (uint64_t)h->end),
+			 name_of(t, f->func), share_of(t, f->share));
+}
+
 static char *sentence_of(struct teller *t, const struct explain_finding *f)
 {
 	char *(*const tell[EXPLAIN_KINDS])(struct teller *,
 					   const struct explain_finding *) = {
 		[EXPLAIN_HOT] = tell_hot, [EXPLAIN_SLOW] = tell_slow,
 		[EXPLAIN_OFTEN] = tell_often, [EXPLAIN_SLEEP] = tell_sleep,
-		[EXPLAIN_WAIT] = tell_wait, [EXPLAIN_LOCK] = tell_lock
+		[EXPLAIN_WAIT] = tell_wait, [EXPLAIN_LOCK] = tell_lock,
+		[EXPLAIN_HEAP] = tell_heap
 	};
 
 	t->used = 0;
@@ -262,6 +279,10 @@ static char *command_of(const struct teller *t, const struct explain_finding *f)
 		f->kind == EXPLAIN_LOCK ?
 		mem_print("weft locks --object 0x%" PRIx64 " %s",
 			  f->lock->address, t->traces) :
+		f->kind == EXPLAIN_HEAP ?
+		mem_print("weft heap --from %" PRIu64 "ms %s",
+			  session_ns(t->session, f->heap->since) / 1000000,
+			  t->traces) :
 		f->kind == EXPLAIN_WAIT && !filter_args_text(FILTER_FOCUS) ?
 		mem_print("weft tree --waiting --focus %s%s %s", name, part,
 			  t->traces) :
@@ -344,6 +365,9 @@ static void print_json(struct teller *t)
 		if (f->lock)
 			printf(",\n  \"object\": \"0x%" PRIx64 "\"",
 			       f->lock->address);
+		if (f->heap)
+			printf(",\n  \"grown_bytes\": %.0f",
+			       f->heap->end - f->heap->half);
 		if (f->thread != CCT_ALL_THREADS)
 			printf(",\n  \"tid\": %" PRIu32,
 			       t->session->threads[f->thread].tid);
@@ -445,9 +469,87 @@ static int find_lock(struct load *load, struct explain_lock *lock)
 	return 0;
 }
 
+/* The innermost function that is no place in code without hooks; 0: none. */
+static func_id taker_of(const struct session *s, const struct heap *h,
+			stack_id stack)
+{
+	while (stack != 0) {
+		const struct stack_frame *const f = stack_table_get(h->stacks,
+								    stack);
+
+		if (!(f->flags & STACK_OMITTED) &&
+		    !strstr(func_get(s->funcs, f->func)->name, "+0x"))
+			return f->func;
+		stack = f->below;
+	}
+	return 0;
+}
+
+/* Who took most of the growth. */
+static void take_growth(struct explain_heap *to, const struct session *s,
+			const struct heap *h, const struct heap_table *t)
+{
+	const size_t funcs = func_count(s->funcs) + 1;
+	double *const grown = mem_alloc(funcs * sizeof(*grown));
+
+	for (size_t i = 0; i < t->count; i++)
+		grown[taker_of(s, h, t->rows[i].stack)] +=
+			t->rows[i].in_use.bytes - t->rows[i].before.bytes;
+	for (func_id f = 1; f < funcs; f++) {
+		if (grown[f] <= to->grown)
+			continue;
+		to->func = f;
+		to->grown = grown[f];
+	}
+	mem_free(grown);
+	to->half = t->all.before.bytes;
+	to->end = t->all.in_use.bytes;
+	to->error = sqrt(t->all.in_use.variance);
+}
+
+static ticks last_tick(const struct session *s)
+{
+	ticks last = session_first_tick(s);
+
+	for (size_t i = 0; i < s->thread_count; i++)
+		last = MAX(s->threads[i].last, last);
+	return last;
+}
+
+/* Memory, likewise. */
+static int find_heap(struct load *load, struct explain_heap *to)
+{
+	struct session *const s = load->session;
+	const ticks first = session_first_tick(s), last = last_tick(s);
+	const ticks end = last - (last - first) / 20;
+	struct heap_table t;
+	uint8_t *threads;
+	struct heap h;
+
+	*to = (struct explain_heap){ .since = (last - first) / 2 };
+	if (load->is_profile || load->is_part || !session_note(s, "heap"))
+		return 0;
+	heap_init(&h, s);
+	if (load_again(load, &heap_sink, &h) != 0) {
+		heap_fini(&h);
+		return -1;
+	}
+	threads = filter_args_threads(s);
+	heap_sum_up(&h, threads, first + to->since, end, &t);
+	take_growth(to, s, &h, &t);
+	mem_free(t.rows);
+	heap_sum_up(&h, threads, first + to->since / 2 * 3, end, &t);
+	to->later = t.all.before.bytes;
+	mem_free(t.rows);
+	mem_free(threads);
+	heap_fini(&h);
+	return 0;
+}
+
 static enum cmd_exit explain(struct load *load, const char *traces)
 {
 	struct explain_lock lock;
+	struct explain_heap heap;
 	struct explain found;
 	struct teller t = { .session = load->session, .found = &found,
 			    .traces = traces,
@@ -456,10 +558,11 @@ static enum cmd_exit explain(struct load *load, const char *traces)
 	ticks second;
 	size_t count;
 
-	if (find_lock(load, &lock) != 0 ||
+	if (find_lock(load, &lock) != 0 || find_heap(load, &heap) != 0 ||
 	    find_sleeps(load, &sleeps, &count, &second) != 0)
 		return CMD_UNREADABLE;
-	explain_find(&found, load->session, sleeps, count, second, &lock);
+	explain_find(&found, load->session, sleeps, count, second, &lock,
+		     &heap);
 	mem_free(sleeps);
 	if (arg_json) {
 		header_print_losses(load);
@@ -503,7 +606,8 @@ const struct cmd cmd_explain = {
 	"that slept for long, and in which function; a function that is\n"
 	"blocked for long, and whether one thread has most of that; if the\n"
 	"trace was recorded with --waits, a lock that threads wait for, and\n"
-	"because of which function. What took longest comes first.\n"
+	"because of which function; with --heap, memory in use that grows,\n"
+	"and who took it. What took longest comes first.\n"
 	"\n"
 	"If nothing stands out, it says that. docs/report-reading.md says how\n"
 	"much is much.",

@@ -29,6 +29,9 @@ enum {
 	WAIT_TIMES = 10,   /* waits so many times longer than it runs */
 };
 #define ONE_SIDED 0.8      /* one thread has so much of the waiting */
+#define LEAST_GROWTH 100e3 /* bytes of memory in use, */
+#define GROWTH_SHARE 0.1   /* of it, in the second half of the time, */
+#define STEADY 0.25        /* so much of that in each half of that */
 #define AS_LONG 0.95       /* so much of the longest wait is as long */
 
 struct work {
@@ -389,13 +392,32 @@ static void find_wait(struct work *w, func_id but)
 	find_side(w, f);
 }
 
+/* ---- memory that grows -------------------------------------------------- */
+
+/* Not what only the first part of the time fills, nor what may be chance. */
+static void find_heap(struct work *w, const struct explain_heap *heap)
+{
+	const double all = heap->end - heap->half;
+	struct explain_finding *f;
+
+	if (heap->func == 0 || all < LEAST_GROWTH ||
+	    all < GROWTH_SHARE * heap->end || all < 3 * heap->error ||
+	    heap->later - heap->half < STEADY * all ||
+	    heap->end - heap->later < STEADY * all)
+		return;
+	f = add(w, EXPLAIN_HEAP, heap->func);
+	f->heap = heap;
+	f->share = fmin(1, heap->grown / all);
+}
+
 /* ---- all ---------------------------------------------------------------- */
 
 ORDER_BY(compare_findings, struct explain_finding, DOWN(time) ?: UP(kind))
 
 void explain_find(struct explain *e, struct session *s,
 		  const struct explain_sleep *sleeps, size_t sleep_count,
-		  ticks second, const struct explain_lock *lock)
+		  ticks second, const struct explain_lock *lock,
+		  const struct explain_heap *heap)
 {
 	struct work w = { .out = e, .session = s, .flat = flat_new(s, NULL) };
 	func_id but = 0;
@@ -412,6 +434,7 @@ void explain_find(struct explain *e, struct session *s,
 		but = lock->func;
 	if (e->has_switches)
 		find_wait(&w, but);
+	find_heap(&w, heap);
 	order_sort(e->finding, e->count, compare_findings);
 	flat_free(w.flat);
 }

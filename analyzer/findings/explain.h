@@ -17,6 +17,7 @@ enum explain_kind {
 	EXPLAIN_WAIT,     /* a function waits for long: for a lock, a read, a
 	                   * sleep; not for a core */
 	EXPLAIN_LOCK,     /* threads wait for a lock for long */
+	EXPLAIN_HEAP,     /* memory in use grows */
 	EXPLAIN_KINDS
 };
 
@@ -41,11 +42,12 @@ struct explain_finding {
 	uint64_t coroutine;      /* SLEEP: its serial */
 	uint32_t process;        /* SLEEP: its index */
 	const struct explain_lock *lock; /* LOCK; else NULL */
+	const struct explain_heap *heap; /* HEAP; else NULL */
 	uint32_t thread;         /* WAIT: the index of the one that waits most,
 	                          * if it is one-sided; else CCT_ALL_THREADS */
 	double share;            /* HOT: of all time on the CPU; OFTEN: of all
 	                          * calls; WAIT: that thread's, of the waiting;
-	                          * 0 to 1 */
+	                          * HEAP: of the growth; 0 to 1 */
 };
 
 /* Suspensions of coroutines that had `body` as the outermost function and
@@ -70,6 +72,17 @@ struct explain_lock {
 	ticks waiting, because;  /* in all, and because of holder */
 };
 
+/* Memory in use: bytes at half of the time, three quarters, and near the end,
+ * when the program has not given all back yet; and what the function that took
+ * most of the growth has of that. */
+struct explain_heap {
+	double half, later, end;
+	double error;            /* standard error of end; 0: it is exact */
+	func_id func;            /* 0: nothing is known of memory */
+	double grown;
+	ticks since;             /* half of the time */
+};
+
 struct explain {
 	struct explain_finding finding[EXPLAIN_KINDS]; /* at most one a kind,
 	                          * the longest time first */
@@ -80,7 +93,7 @@ struct explain {
 
 /* Look for all kinds; the session needs histograms for EXPLAIN_SLOW. second is
  * the longest suspension of any coroutine but that which was suspended longest.
- * The lock is borrowed by the findings. Never fails. */
+ * The lock and the heap are borrowed by the findings. Never fails. */
 void explain_find(struct explain *, struct session *,
 		  const struct explain_sleep *, size_t sleeps, ticks second,
-		  const struct explain_lock *);
+		  const struct explain_lock *, const struct explain_heap *);

@@ -63,6 +63,6 @@ struct heap_table {
 };
 
 /* Add up: of what is taken by threads that have 1 in the array, by index, in
- * [from, to). To be called once. The caller frees the rows with mem_free. */
+ * [from, to). The caller frees the rows with mem_free. */
 void heap_sum_up(struct heap *, const uint8_t *threads, ticks from, ticks to,
 		 struct heap_table *);

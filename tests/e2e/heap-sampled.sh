@@ -60,11 +60,12 @@ __attribute__((noinline)) static void *use(size_t n)
 {
 	return memset(malloc(n), 1, n);
 }
-int main(void)
+int main(int argc, char **argv)
 {
+	(void)argv;
 	for (int i = 0; i < 100000; i++) {
 		free(use(100 + i % 400));
-		if (i % 4 == 0)
+		if (i % 4 == 0 && argc == 1)
 			keep(1000);
 	}
 	return 0;
@@ -76,6 +77,16 @@ record --heap -- "$T/leak" || fail "weft record fails"
 grep -q 'keep' "$T/first" || fail "the leak is not first: $(cat "$T/first")"
 awk -F, '{ off = $1 - 25000000; exit !($10 > 0 && off * off < 16 * $10 * $10) }' \
 	"$T/first" || fail "another size: $(cat "$T/first")"
+# It grows all the time, if nothing keeps it from its processor.
+grows() {
+	record --heap -- "$T/leak" || fail "weft record fails"
+	"$WEFT" explain "$T/trace" >"$T/said" || fail "weft explain"
+	grep -q 'Memory in use grows: .* keep took' "$T/said"
+}
+one_of 6 grows
+"$WEFT" explain --json "$T/trace" | grep -q '"grown_bytes": [0-9]' || fail "--json"
+record --heap -- "$T/leak" not || fail "weft record fails"
+"$WEFT" explain "$T/trace" | grep 'Memory' && fail "what does not grow is said to"
 for size in 12 2G much; do
 	"$WEFT" record -o "$T/no" --heap=$size -- true 2>"$T/o" && fail "--heap=$size"
 	grep -q 'neither exact nor a size' "$T/o" || fail "not said: $(cat "$T/o")"

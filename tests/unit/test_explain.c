@@ -33,6 +33,8 @@ static node_id put(node_id parent, const char *name, uint64_t calls,
 	return id;
 }
 
+static struct explain_heap heap;
+
 /* The function and the time of the only finding of a kind; "" and 0. */
 static const char *find(enum explain_kind kind, uint64_t *ms)
 {
@@ -40,7 +42,7 @@ static const char *find(enum explain_kind kind, uint64_t *ms)
 
 	*ms = 0;
 	explain_find(&found, session, NULL, 0, 0,
-		     &(struct explain_lock){ 0 });
+		     &(struct explain_lock){ 0 }, &heap);
 	for (size_t i = 0; i < found.count; i++) {
 		if (found.finding[i].kind != kind)
 			continue;
@@ -119,9 +121,38 @@ void test_explain_tells_the_longest_first(void)
 		put(main, "burns", 100, k ? 900 : 300, 0, 0);
 		put(main, "naps", 100, 1, k ? 300 : 900, 0);
 		explain_find(&found, session, NULL, 0, 0,
-			     &(struct explain_lock){ 0 });
+			     &(struct explain_lock){ 0 }, &heap);
 		if (CHECK_EQ(found.count, 2))
 			CHECK_EQ(found.finding[k].kind, EXPLAIN_WAIT);
 		session_free(session);
 	}
+}
+
+/* Memory grows if it does so all the time, by what is no chance. */
+void test_explain_memory_grows(void)
+{
+	const struct {
+		double half, later, end, error;
+		bool grows;
+	} cases[] = {
+		{ 1e6, 1.5e6, 2e6, 0, true },
+		{ 1e6, 1.5e6, 2e6, 4e5, false },
+		{ 1e6, 1e6, 2e6, 0, false },
+		{ 1e6, 2e6, 2e6, 0, false },
+		{ 1e6, 1.02e6, 1.05e6, 0, false },
+		{ 10, 5e4, 9e4, 0, false },
+	};
+	uint64_t ms;
+	func_id func;
+
+	begin();
+	func = cct_get(session->cct, put(0, "main", 1, 10, 0, 0))->func;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		heap = (struct explain_heap){ cases[i].half, cases[i].later,
+			cases[i].end, cases[i].error, func, 1e6, 0 };
+		CHECK_STR(find(EXPLAIN_HEAP, &ms), cases[i].grows ? "main" :
+			  "");
+	}
+	heap = (struct explain_heap){ 0 };
+	session_free(session);
 }
