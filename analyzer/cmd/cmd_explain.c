@@ -504,7 +504,9 @@ static void take_growth(struct explain_heap *to, const struct session *s,
 	mem_free(grown);
 	to->half = t->all.before.bytes;
 	to->end = t->all.in_use.bytes;
-	to->error = sqrt(t->all.in_use.variance);
+	/* Blocks that were there before have the same weight at both times. */
+	to->error = to->end <= to->half ? 0 :
+		sqrt(t->all.in_use.variance * (1 - to->half / to->end));
 }
 
 static ticks last_tick(const struct session *s)

@@ -77,7 +77,7 @@ struct explain_lock {
  * most of the growth has of that. */
 struct explain_heap {
 	double half, later, end;
-	double error;            /* standard error of end; 0: it is exact */
+	double error;            /* of the growth since half; 0: it is exact */
 	func_id func;            /* 0: nothing is known of memory */
 	double grown;
 	ticks since;             /* half of the time */
