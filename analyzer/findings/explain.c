@@ -11,6 +11,7 @@
 #include "analyzer/tables/flat.h"
 
 #include <math.h>
+#include <string.h>
 
 /* What makes a finding. Shares are of the program's time on the CPU, or of its
  * calls. */
@@ -87,6 +88,31 @@ static ticks asleep(const struct figures *f)
 static bool is_waiting(const struct figures *f)
 {
 	return asleep(f) > 0 && asleep(f) / WAIT_TIMES >= f->cpu;
+}
+
+/* Calls of libc that wait until somebody wants something: events, and input. As
+ * long as nobody does, they are not slow. A slow answer comes as input, too:
+ * that calls wait for input is worth being told. */
+enum { EVENTS = 1, INPUT = 2 };
+
+static bool is_for(const struct work *w, func_id func, unsigned what)
+{
+	static const char *const names[] = {
+		"accept", "accept4", "poll", "ppoll", "select", "pselect",
+		"epoll_wait", "epoll_pwait", "epoll_pwait2", "sigwait",
+		"sigwaitinfo", "sigtimedwait", "sigsuspend", "pause",
+		/* INPUT: */
+		"recv", "recvfrom", "recvmsg", "recvmmsg" };
+	enum { COUNT = sizeof(names) / sizeof(*names), FIRST_INPUT = 14 };
+	struct func_table *const funcs = w->session->funcs;
+	const char *name = func_get(funcs, func)->name;
+
+	name += strspn(name, "_");
+	for (size_t i = what & EVENTS ? 0 : FIRST_INPUT;
+	     i < (size_t)(what & INPUT ? COUNT : FIRST_INPUT); i++)
+		if (strcmp(name, names[i]) == 0)
+			return func_is_libc(funcs, func);
+	return false;
 }
 
 /* Threads may run at the same time: idle is not too long. */
@@ -168,9 +194,12 @@ static ticks *waits_below(const struct work *w)
 	ticks *const most = mem_alloc(funcs * sizeof(*most));
 	bool *const is_in = mem_alloc(funcs * sizeof(*is_in));
 
-	for (size_t i = 0; i < w->flat->count; i++)
-		is_in[w->flat->rows[i].f.func] =
-			is_waiting(&w->flat->rows[i].f);
+	for (size_t i = 0; i < w->flat->count; i++) {
+		const struct figures *const f = &w->flat->rows[i].f;
+
+		is_in[f->func] = is_waiting(f) &&
+				 !is_for(w, f->func, EVENTS | INPUT);
+	}
 	for (node_id id = (node_id)cct_count(t); id > 0; id--) {
 		const struct cct_node *const n = cct_get(t, id);
 
@@ -218,7 +247,8 @@ static void find_slow(struct work *w)
 
 	for (size_t i = 0; i < w->flat->count; i++) {
 		is_slow[i] = is_outlier(w, &rows[i]) &&
-			     is_busy(w, &rows[i], waits);
+			     is_busy(w, &rows[i], waits) &&
+			     !is_for(w, rows[i].f.func, EVENTS | INPUT);
 		if (is_slow[i] && rows[i].max > most)
 			most = rows[i].max;
 	}
@@ -341,7 +371,7 @@ static ticks wait_of(const struct work *w, const struct figures *f)
 {
 	const ticks time = asleep(f), busy = time - MIN(time, w->idle);
 
-	if (!is_waiting(f))
+	if (!is_waiting(f) || is_for(w, f->func, EVENTS))
 		return 0;
 	return f->calls >= WAIT_CALLS ? time : time - MIN(time, 2 * busy);
 }

@@ -62,6 +62,16 @@ size_t func_count(const struct func_table *t)
 	return t->count;
 }
 
+bool func_is_libc(struct func_table *t, func_id id)
+{
+	const struct func *const f = func_get(t, id);
+	const char *const name = f->kind != FUNC_NATIVE ? "" :
+				 text_base_name(func_elf(t, f->module)->path);
+
+	return strncmp(name, "libc.so", 7) == 0 ||
+	       strncmp(name, "libc-2.", 7) == 0;
+}
+
 struct elf_module *func_elf(struct func_table *t, elf_id id)
 {
 	static char no_path[] = "";

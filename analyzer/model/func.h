@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -100,6 +101,9 @@ struct func *func_get(struct func_table *, func_id);
 size_t func_count(const struct func_table *);
 struct elf_module *func_elf(struct func_table *, elf_id);
 size_t func_elf_count(const struct func_table *);
+/* Is it one of libc's? That has no hooks: what is recorded of it are calls that
+ * may wait. */
+bool func_is_libc(struct func_table *, func_id);
 
 /* "native", "lua", "zone" or "": the language column. Functions of Lua's own
  * libraries are native. */

@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/waits.h"
 #include "analyzer/base/order.h"
-#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/watch/site.h"
 
@@ -98,17 +97,6 @@ static struct waits_times *times(struct waits *w, uint32_t thread)
 	return &w->times[thread];
 }
 
-/* libc has no hooks: what is recorded of it are calls that wait. */
-static bool waits_in(const struct waits *w, func_id func)
-{
-	const struct func *const f = func_get(w->session->funcs, func);
-	const char *const name = f->kind != FUNC_NATIVE ? "" :
-		text_base_name(func_elf(w->session->funcs, f->module)->path);
-
-	return strncmp(name, "libc.so", 7) == 0 ||
-	       strncmp(name, "libc-2.", 7) == 0;
-}
-
 /* The innermost call that was open. */
 static void see_open(struct waits *w, const struct replay_event *e)
 {
@@ -117,7 +105,7 @@ static void see_open(struct waits *w, const struct replay_event *e)
 	if (e->depth + 1 < t->open_depth)
 		return;
 	t->open_depth = e->depth + 1;
-	t->open = waits_in(w, e->func) ? e->func : 0;
+	t->open = func_is_libc(w->session->funcs, e->func) ? e->func : 0;
 }
 
 /* What the innermost call of a thread waits for: a kind of blocked time. */
@@ -131,7 +119,8 @@ static uint32_t kind_at(struct waits *w, const struct stream *st)
 	if (open && open->depth + 1 == depth)
 		return MIN(w->spans[open->span].of.kind,
 			   (uint32_t)WAITS_OTHER);
-	return depth > 0 && waits_in(w, stream_frame(st, depth - 1).func) ?
+	return depth > 0 && func_is_libc(w->session->funcs,
+					 stream_frame(st, depth - 1).func) ?
 	       (uint32_t)WAITS_CALL : (uint32_t)WAITS_OTHER;
 }
 

@@ -75,6 +75,12 @@ at=$(awk -F, '/,convoy,/ { print $2 }' "$T/locks")
 grep -q 'holds,.*,hold_convoy+0x[0-9a-f]*;pthread_mutex_unlock' "$T/stacks" ||
 	fail "no holder without hooks: $(cat "$T/stacks")"
 
+# A request that comes late makes nothing slow.
+record --waits -- "$P/p_served" || fail "weft record fails"
+"$WEFT" explain "$T/trace" >"$T/said" || fail "weft explain"
+grep -q 'One call of \(recvmsg\|next_request\) took' "$T/said" &&
+	fail "input is slow: $(cat "$T/said")"
+
 # weft explain begins with the lock for which others wait, and with who keeps it;
 # of the same trace without it, with something else.
 times=3
