@@ -6,6 +6,7 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
+#include "analyzer/out/out_number.h"
 #include "analyzer/watch/locks.h"
 
 #include <inttypes.h>
@@ -111,6 +112,31 @@ static int compare_rows(const void *a, const void *b, void *metric)
 	       waits_compare(&x->o.of, &y->o.of);
 }
 
+/* Of all time in which threads were blocked, what these objects explain. */
+static void print_sums(const struct session *s, const struct waits *w)
+{
+	char all[OUT_NUMBER], of[OUT_NUMBER], calls[OUT_NUMBER];
+	char other[OUT_NUMBER];
+	ticks sums[WAITS_KINDS] = { 0 }, sum = 0;
+
+	for (size_t i = 0; i < w->time_count; i++)
+		for (int k = 0; k < WAITS_KINDS; k++) {
+			sums[k] += w->times[i].blocked[k];
+			sum += w->times[i].blocked[k];
+		}
+	if (w->span_count == 0 || sum == 0)
+		return;
+	table_note("threads were blocked for %s: %s for these objects, %s in "
+		   "other calls that wait, %s in no recorded call that waits",
+		   out_number_time(all, (double)session_ns(s, sum)),
+		   out_number_time(of, (double)session_ns(s, sum -
+			sums[WAITS_CALL] - sums[WAITS_OTHER])),
+		   out_number_time(calls, (double)session_ns(s,
+			sums[WAITS_CALL])),
+		   out_number_time(other, (double)session_ns(s,
+			sums[WAITS_OTHER])));
+}
+
 static void print_objects(struct reading *r, const struct waits *w,
 			  const struct locks_object *list, size_t count)
 {
@@ -128,6 +154,7 @@ static void print_objects(struct reading *r, const struct waits *w,
 	r->table.source.session = s;
 	table_print(&r->table, rows, count, sizeof(*rows), USUAL_TOP,
 		    "objects");
+	print_sums(s, w);
 	if (count == 0)
 		table_note("no call waited for an object: weft record --waits "
 			   "records who waits for whom");
@@ -247,7 +274,7 @@ static enum cmd_exit locks_print(struct reading *r)
 	size_t count;
 
 	waits_init(&w, r->load.session);
-	if (load_again(&r->load, &waits_sink, &w) != 0) {
+	if (load_again(&r->load, &waits_times_sink, &w) != 0) {
 		waits_fini(&w);
 		return CMD_UNREADABLE;
 	}

@@ -81,6 +81,45 @@ as_plain() {
 }
 one_of 3 as_plain
 
+# What is in no call that is recorded is told apart: here, a sleep that libc knows
+# nothing of.
+cat >"$T/raw.c" <<'CODE'
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static void *nap(void *unused)
+{
+	usleep(300000); /* its switches are watched by then */
+	syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = 200000000 }, 0);
+	return unused;
+}
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, nap, NULL);
+	pthread_join(t, NULL);
+	return 0;
+}
+CODE
+gcc -O1 -finstrument-functions -D_GNU_SOURCE -o "$T/raw" "$T/raw.c" ||
+	fail "no compiler"
+raw() {
+	record --waits -- "$T/raw" || fail "weft record fails"
+	no_switches && return
+	"$WEFT" threads --csv "$T/trace" >"$T/threads" 2>"$T/report.err" ||
+		fail "weft threads"
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		/,main$/ { other = $at["other_ns"]; calls = $at["calls_ns"] }
+		END { exit other < 190000000 || other > 290000000 ||
+			   calls < 290000000 || calls > 390000000 }' \
+		"$T/threads" || { cat "$T/threads"; return 1; }
+	"$WEFT" locks "$T/trace" >"$T/said" 2>&1 || fail "weft locks"
+	grep -q '^threads were blocked for .*, \(19\|2[0-9]\)[0-9.]* ms in no' \
+		"$T/said" || { cat "$T/said"; return 1; }
+}
+one_of 5 raw
+
 # Without --waits they are listed, and nothing is said of who joined whom.
 record "$P/p_crew" || fail "weft record fails"
 "$WEFT" threads "$T/trace" >"$T/said" 2>&1 || fail "weft threads"
