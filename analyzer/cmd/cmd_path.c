@@ -19,6 +19,8 @@
 
 /* Steps of the request, and of each of those because of whom it waited. */
 enum { USUAL_TOP = 30, TOP_BELOW = 5 };
+/* Two that wait for one another by turns could be followed for ever. */
+enum { MOST_DEPTH = 20 };
 /* Spans that are kept: shorter calls are folded if there are more. */
 enum { MOST_SPANS = 2000000 };
 
@@ -492,6 +494,8 @@ static int path_prepare(struct reading *r)
 	(void)r;
 	if (!arg_call + !arg_id + !arg_mark != 2)
 		return err_add("give one of --call, --id and --mark");
+	if (arg_depth > MOST_DEPTH)
+		return err_add("--depth is %d at most", MOST_DEPTH);
 	if (arg_mark && !strstr(arg_mark, ".."))
 		return err_add("--mark takes two marks, A..B");
 	return arg_id ? filter_args_coroutine("id", arg_id, &id_pid,

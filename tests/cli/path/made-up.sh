@@ -31,3 +31,4 @@ same half 1 "$W" path --mark tick t
 same unknown 1 "$W" path --call nobody t
 same no-coroutine 1 "$W" path --id 77777 t
 same refused 1 "$W" path --thread 1 --call body t
+same deep 1 "$W" path --depth 21 --call body t
