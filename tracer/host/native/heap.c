@@ -327,12 +327,22 @@ static void *our_calloc(size_t n, size_t each)
 		    SITE, HERE);
 }
 
-static void *our_realloc(void *old, size_t n)
+static NOINLINE void *move_known(void *old, size_t n, const void *site,
+				 uint64_t sp)
 {
 	const uint64_t begin = begin_move(old);
 
 	return moved(old, REAL(realloc, void *(void *, size_t))(old, n), n,
-		     begin, SITE, HERE);
+		     begin, site, sp);
+}
+
+/* The common case keeps few registers. */
+static void *our_realloc(void *old, size_t n)
+{
+	if (unlikely(old && is_known(old)))
+		return move_known(old, n, SITE, HERE);
+	return took(REAL(realloc, void *(void *, size_t))(old, n), n, SITE,
+		    HERE);
 }
 
 /* glibc's calls realloc. */
