@@ -138,7 +138,7 @@ static void put_length(struct writer *w, size_t count)
  * with the colour grey is that of what is in no frame. */
 static const char *const categories[][2] = {
 	{ "other", "grey" }, { "native", "blue" }, { "lua", "yellow" },
-	{ "folded", "lightblue" }, { "missing", "red" },
+	{ "folded", "lightblue" }, { "missing", "red" }, { "zone", "green" },
 };
 enum { CATEGORIES = sizeof(categories) / sizeof(*categories) };
 

@@ -80,7 +80,7 @@ static void put_name(struct writer *w, uint64_t iid, const char *text,
 /* ---- names ---- */
 
 static const char *const categories[] = { "native", "lua", "run", "folded",
-					  "missing", "mark" };
+					  "missing", "mark", "zone" };
 enum { CATEGORIES = sizeof(categories) / sizeof(*categories) };
 
 static uint64_t category_of(const char *name)

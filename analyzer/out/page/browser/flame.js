@@ -179,7 +179,7 @@ const flame = {
 		switch (functions.language(box.func)) {
 		case 'native': return this.colour.native;
 		case 'lua': return this.colour.lua;
-		case 'mark': return this.colour.note;
+		case 'zone': return this.colour.note;
 		default: return this.colour.none;
 		}
 	},

@@ -140,7 +140,7 @@ function showLegend() {
 	const kinds = data.diff ? [['--more', `more ${meta.times ? 'time' :
 		'calls'} than before (full: all of it)`], ['--less', 'less'], ['--none', 'the same']] :
 		[['--native', 'native'], ['--lua', 'Lua'],
-		       ['--note', 'mark'], ['--none', 'other'],
+		       ['--note', 'zone'], ['--none', 'other'],
 		       ['--accent', 'left edge: body of a coroutine']];
 
 	for (const [colour, text] of kinds) {
