@@ -155,12 +155,13 @@ static char *tell_lock(struct teller *t, const struct explain_finding *f)
 static char *tell_heap(struct teller *t, const struct explain_finding *f)
 {
 	const struct explain_heap *const h = f->heap;
+	const double all = fmin(h->end, 1e18), more = fmin(all - h->half, 1e18);
 	char grown[OUT_NUMBER], end[OUT_NUMBER];
 
 	return mem_print("Memory in use grows: by %s in the second half of the "
 			 "time, to %s. %s took %s of that.",
-			 out_number_bytes(grown, (uint64_t)(h->end - h->half)),
-			 out_number_bytes(end, (uint64_t)h->end),
+			 out_number_bytes(grown, (uint64_t)fmax(more, 0)),
+			 out_number_bytes(end, (uint64_t)all),
 			 name_of(t, f->func), share_of(t, f->share));
 }
 

@@ -180,9 +180,10 @@ static size_t join(struct row *rows, size_t count)
 	return n;
 }
 
+/* What a damaged trace says may be beyond all numbers. */
 static uint64_t whole(double value)
 {
-	return value > 0 ? (uint64_t)(value + 0.5) : 0;
+	return value > 0 ? (uint64_t)(fmin(value, 1e18) + 0.5) : 0;
 }
 
 static void fill(struct row *r)

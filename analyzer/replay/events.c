@@ -155,7 +155,8 @@ void replay_emit_heap(struct replay *r, struct stream *st,
 	}
 	if (e.reason == HEAP_MOVE) {
 		e.old = rec_value(record[4]);
-		e.begin -= rec_value(record[5]);
+		if (rec_value(record[5]) < e.begin)
+			e.begin -= rec_value(record[5]);
 	}
 	if (r->sink->heap)
 		r->sink->heap(r->ctx, &e);
