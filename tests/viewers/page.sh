@@ -85,7 +85,7 @@ told sides >"$T/got"
 same_lines "time of both sides" "$T/want" "$T/got"
 
 # The locks of weft locks, those in sight, each with those that waited.
-"$WEFT" record --waits -o "$T/waits" -- "$P/p_waits" >"$T/out" 2>"$T/e" ||
+"$WEFT" record --waits -o "$T/waits" -- "$B/tests/prog/p_waits" >"$T/out" 2>"$T/e" ||
 	fail "weft record: $(cat "$T/e")"
 drive page.js waits
 "$W" locks --csv -n 0 "$T/waits" 2>/dev/null | awk -F, 'NR == 1 {
