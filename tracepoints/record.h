@@ -162,11 +162,11 @@ enum {
 	WAIT_ENDS = 16,      /* others wait, and this call lets one go on */
 };
 
-/* HEAP's flags. Readers skip others. */
+/* HEAP's flags. Readers skip others: kind 12 was free for long. */
 enum {
-	HEAP_TAKE = 1,
-	HEAP_FREE = 2,
-	HEAP_MOVE = 3,       /* at address 0: there is no block any more */
+	HEAP_TAKE = 256,
+	HEAP_FREE = 257,
+	HEAP_MOVE = 258,     /* at address 0: there is no block any more */
 };
 
 /* NOTED's flags: what the VM was doing. It was in the innermost frame, but for

@@ -474,14 +474,15 @@ static int check_wait(const struct chunk *c, size_t i, size_t n)
 /* The operands of a HEAP, and who it says calls. */
 static int check_heap(const struct chunk *c, size_t i, size_t n)
 {
-	static const size_t least[] = { [HEAP_TAKE] = 3, [HEAP_FREE] = 1,
-					[HEAP_MOVE] = 5 };
+	static const size_t least[] = {
+		[HEAP_TAKE - HEAP_TAKE] = 3, [HEAP_FREE - HEAP_TAKE] = 1,
+		[HEAP_MOVE - HEAP_TAKE] = 5 };
 	const uint32_t what = rec_func(c->records[i]);
 	uint64_t site;
 
 	if (what < HEAP_TAKE || what > HEAP_MOVE)
 		return 0;
-	if (n - 1 < least[what])
+	if (n - 1 < least[what - HEAP_TAKE])
 		return err_add("record %zu: kind %d has %zu operands", i,
 			       (int)REC_HEAP, n - 1);
 	site = what == HEAP_FREE ? REC_FUNC_OMITTED :
