@@ -43,6 +43,7 @@ for c in $("$WEFT" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do
 	merge) ways+=(merge "merge -o $T/sum.pb $T/made") ;;
 	recover) ways+=("recover -o $T/recovered") ;;
 	push) ;; # reads as export does, and needs a server
+	path) ways+=("path --call *0x2000" "path --id 101") ;;
 	plot) command -v gnuplot >/dev/null && ways+=("plot -o $T/plot.svg") ;;
 	report) ways+=("report --tables thread" "report --from 3us --by vm") ;;
 	slow) ways+=("slow -n 5 *") ;;

@@ -159,8 +159,8 @@ end
 local is_luajit = false
 local function name_of(row)
 	local name = row["function"]
-	if row.language == "lua" and not name:find("<", 1, true) then
-		-- One of LuaJIT's own, which has no code and no lines.
+	if row.language == "native" and row.module == "" then
+		-- One of LuaJIT's own, which is in no module.
 		is_luajit = true
 		return of_library(name)
 	elseif row.language == "lua" then
