@@ -314,17 +314,25 @@ static void tell_unnamed(struct teller *t, const struct session *s)
 
 /* ---- notes -------------------------------------------------------------- */
 
-/* A profile lists some Lua states one by one, and only counts the others. The
- * CPU time of a run before says how much slower that makes the program. */
+/* How many Lua states LuaJIT's compiler was off in. A profile lists some one by
+ * one, and only counts the others. */
+static uint64_t jit_off(const struct session *s)
+{
+	uint64_t off = s->beyond.vms_jit_off;
+
+	for (size_t i = 0; i < s->vm_count; i++)
+		off += (s->vms[i].flags & VM_JIT_OFF) != 0;
+	return off;
+}
+
+/* The CPU time of a run before says how much slower that makes the program. */
 static void tell_jit(struct teller *t, const struct session *s)
 {
 	const struct reference *const r = &s->reference;
 	const double recorded = (double)session_ns(s, s->net.raw);
-	uint64_t off = s->beyond.vms_jit_off;
+	const uint64_t off = jit_off(s);
 	char slower[80] = "";
 
-	for (size_t i = 0; i < s->vm_count; i++)
-		off += (s->vms[i].flags & VM_JIT_OFF) != 0;
 	if (r->kind == REFERENCE_RUN && r->ns > 0 && recorded > r->ns)
 		snprintf(slower, sizeof(slower), "; recorded, the program took "
 			 "%.1f times the CPU time", recorded / r->ns);
@@ -527,8 +535,9 @@ static void tell_as_it_runs(struct teller *t, const struct session *s,
 
 	if (r->is_refused)
 		say(t, "the reference (%s, %s of CPU time) is not used: the "
-		    "recorded run did not do the same work, by its CPU time",
-		    count, cpu);
+		    "recorded run %s", count, cpu, jit_off(s) > 0 ?
+		    "took another CPU time, as LuaJIT's compiler was off" :
+		    "did not do the same work, by its CPU time");
 	if (!(s->net.is_net & NET_REFERENCE))
 		return;
 	say(t, "self and total are those of the program as it runs unrecorded, "
