@@ -176,6 +176,8 @@ struct pass {
 	/* The program starts: all of its libraries see each other's names, in
 	 * the order of the list. */
 	bool is_start;
+	/* Not the first pass: what it finds was opened since the one before. */
+	bool is_later;
 	bool is_full;
 	/* The module that is looked at; of it, what the loader has made
 	 * read-only, and where it can be written otherwise. */
@@ -297,7 +299,7 @@ static uint64_t led_to(struct pass *p, const ElfW(Rela) *r, uint64_t word)
 	    (ELF64_R_TYPE(r->r_info) == TO_DATA &&
 	     !is_of_name(original, at, name)))
 		return 0;
-	if (!p->is_start && link_late &&
+	if (p->is_later && link_late &&
 	    strcmp(name, "__cyg_profile_func_enter") == 0 &&
 	    dynamic_has_constructors(p->of.map))
 		link_late();
@@ -530,6 +532,7 @@ static long lead_all(void)
 	forget_gone();
 	p.ours = dynamic_module_at(links);
 	p.is_full = false;
+	p.is_later = seen.adds != 0;
 	/* When it is opened later, libc comes before it in the list. */
 	p.is_start = !is_late && seen.adds == 0 && comes_after(p.ours,
 		dynamic_module_at((void *)(uintptr_t)dl_iterate_phdr));
