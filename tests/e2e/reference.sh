@@ -132,6 +132,12 @@ grep -q -- '--sample-only' why || fail "what it is good for is not said: $(cat w
 rec bare -- ./prog 1500
 "$WEFT" report bare | grep -q 'runs unrecorded' && fail "a reference from nowhere"
 shares "another trace" bare --reference only --sampled
+# Lines are the reference's: the recording alone may have none.
+"$WEFT" record --sample-rate 0 -o unsampled -- ./prog 1500 >out 2>err || fail "unsampled: $(cat err)"
+"$WEFT" lines --csv inlined unsampled >csv 2>says && fail "lines from nowhere: $(cat csv)"
+"$WEFT" lines --csv --reference only inlined unsampled >csv 2>says ||
+	fail "no lines by a reference: $(cat says)"
+grep -q ',line,' csv || fail "lines by a reference: $(cat csv)"
 "$WEFT" report --reference bare same >table 2>why && fail "a trace without reference is one"
 grep -q 'holds no reference' why || fail "not said: $(cat why)"
 

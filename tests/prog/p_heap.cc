@@ -148,7 +148,8 @@ PLAIN static void fail_to_take(block *b)
 	    posix_memalign(&p, 3, 8) != EINVAL ||
 	    operator new(huge, std::nothrow))
 		abort();
-	if (b && is_c(b) && realloc(b->at, huge))
+	if (b && is_c(b) && (realloc(b->at, huge) ||
+			     reallocarray(b->at, huge * 4, 2)))
 		abort();
 	try {
 		p = operator new(huge);

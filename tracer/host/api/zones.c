@@ -21,6 +21,7 @@ INLINE bool is_native_zone(const struct frame *f)
  * of the innermost frame. */
 static SLOW void begin(const char *name, uint64_t sp)
 {
+	const int saved = errno;
 	struct thread_state *const s = thread_acquire_native(sp);
 	struct frame f = { .sp = sp, .ret = RETURN_ABOVE(sp) };
 	const struct frame *top;
@@ -37,6 +38,7 @@ static SLOW void begin(const char *name, uint64_t sp)
 	if (unwind_native_enter(s, &f, f.tick))
 		shadow_enter(s, &f, f.tick);
 	thread_release(s);
+	errno = saved;
 }
 
 /* The zone that a call with this frame address ends: the innermost one that
