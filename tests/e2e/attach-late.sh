@@ -99,6 +99,7 @@ fi
 
 if [ "$1" = slow ]; then
 	begin "$T/p_attach" 4 "$T/beside.so" 2000
+	ask off
 	long=0
 	for i in $(seq 8); do
 		attach

@@ -587,10 +587,9 @@ static int begin_attached(struct options *o)
 			"leave \"%s\" out", opt.attach, opt.program[0]);
 		return USAGE;
 	}
-	if (opt.lua_init || opt.no_follow || opt.waits || opt.heap) {
+	if (opt.lua_init || opt.no_follow) {
 		message("%s is for a program that weft starts, not for --pid",
-			opt.lua_init ? "--lua-init" : opt.waits ? "--waits" :
-			opt.heap ? "--heap" : "--no-follow");
+			opt.lua_init ? "--lua-init" : "--no-follow");
 		return USAGE;
 	}
 	opt.reference_ns = 10 * SECOND_NS;

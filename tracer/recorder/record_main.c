@@ -29,7 +29,8 @@ static int find_attached(struct recording *r)
 {
 	if ((r->opt.sample_only ?
 	     target_find(&r->attach.target, r->opt.attach) :
-	     attach_find(&r->attach, r->opt.attach, r->opt.pool_bytes)) != 0)
+	     attach_find(&r->attach, r->opt.attach, r->opt.pool_bytes,
+			 r->opt.waits || r->opt.heap)) != 0)
 		return -1;
 	if (r->attach.pool_size > 0)
 		r->opt.pool_bytes = r->attach.pool_size;

@@ -12,6 +12,7 @@ static struct group {
 	const struct stand_in *all; /* or: */
 	const char *const *names;
 	stand_in_choice *choose;
+	const uint32_t *wanted;
 	unsigned count;
 } groups[GROUPS];
 static int group_count;
@@ -22,10 +23,11 @@ void stand_in_add(const struct stand_in *all, unsigned count)
 }
 
 void stand_in_add_names(const char *const *names, unsigned count,
-			stand_in_choice *choose)
+			stand_in_choice *choose, const uint32_t *wanted)
 {
 	groups[group_count++] = (struct group){
-		.names = names, .choose = choose, .count = count,
+		.names = names, .choose = choose, .wanted = wanted,
+		.count = count,
 	};
 }
 
@@ -34,6 +36,8 @@ int stand_in_of(const char *name)
 	for (int g = 0; g < group_count; g++) {
 		const struct group *const p = &groups[g];
 
+		if (p->wanted && *p->wanted == 0)
+			continue;
 		for (unsigned i = 0; i < p->count; i++) {
 			const char *const its = p->all ? p->all[i].name :
 						p->names[i];

@@ -23,10 +23,11 @@ struct stand_in {
 typedef void *stand_in_choice(unsigned which, void *original);
 
 /* Make such functions known; from a constructor of priority 102. all stays the
- * caller's, and lives as long as the library. */
+ * caller's, and lives as long as the library. wanted: where it is 0 when links
+ * are led, these names have no stand-in; NULL: they always have. */
 void stand_in_add(const struct stand_in *all, unsigned count);
 void stand_in_add_names(const char *const *names, unsigned count,
-			stand_in_choice *choose);
+			stand_in_choice *choose, const uint32_t *wanted);
 
 /* The number of that name's stand-in, -1: it has none. */
 int stand_in_of(const char *name);

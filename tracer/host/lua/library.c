@@ -206,7 +206,7 @@ static void *led_to(unsigned which, void *original)
 
 __attribute__((constructor(102))) static void begin(void)
 {
-	stand_in_add_names(names, WEFT_LUA_WRAPS, led_to);
+	stand_in_add_names(names, WEFT_LUA_WRAPS, led_to, NULL);
 }
 
 /* ------------------------------------------------------- linked statically */

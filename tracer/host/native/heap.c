@@ -47,6 +47,7 @@ static any_fn *real[HEAPS];
  * a block with a sample is noted, and so is what gives it back. */
 
 static uint64_t mean;            /* 0: each block is noted */
+static uint64_t recording;       /* in which that is so */
 
 /* Of a thread. left: bytes until its next sample, if it is above 0. */
 static THREAD_LOCAL struct {
@@ -434,6 +435,16 @@ static void *const ours[] = {
 #undef X
 };
 
+/* An attached program may have been recorded before. */
+static void begin_recording(void)
+{
+	if (recording == mapped_view.recording)
+		return;
+	recording = mapped_view.recording;
+	mean = mapped_view.heap == POOL_HEAP_EXACT ? 0 : mapped_view.heap;
+	forget_all();
+}
+
 /* Ours goes on to one function: another library's (RTLD_DEEPBIND) is left
  * alone, and so is the program's own. */
 static void *choose(unsigned which, void *original)
@@ -442,13 +453,14 @@ static void *choose(unsigned which, void *original)
 
 	if (!at || at->l_name[0] == '\0')
 		return NULL;
+	begin_recording();
 	if (!real[which])
 		real[which] = (any_fn *)(uintptr_t)original;
 	return (void *)(uintptr_t)real[which] == original ? ours[which] : NULL;
 }
 
-/* Whether it is wanted, the pool says, which is looked for before any link is
- * led. */
+/* Whether they are wanted, the pool says, which is looked for before any link
+ * is led. */
 __attribute__((constructor(102))) static void begin(int argc, char **argv,
 						    char **envp)
 {
@@ -460,10 +472,9 @@ __attribute__((constructor(102))) static void begin(int argc, char **argv,
 
 	(void)argc;
 	(void)argv;
-	if (link_is_late() || !process_ready_early(envp) || !mapped_view.heap)
-		return;
-	mean = mapped_view.heap == POOL_HEAP_EXACT ? 0 : mapped_view.heap;
-	if (mean != 0)
+	if (!link_is_late())
+		process_ready_early(envp);
+	if (link_is_late() || mapped_view.heap != 0)
 		pthread_atfork(NULL, NULL, forget_all);
-	stand_in_add_names(names, HEAPS, choose);
+	stand_in_add_names(names, HEAPS, choose, &mapped_view.heap);
 }

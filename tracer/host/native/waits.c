@@ -316,8 +316,8 @@ static void *choose(unsigned which, void *original)
 	return real[which] == (any_fn *)original ? (void *)ours[which] : NULL;
 }
 
-/* Whether it is wanted, the pool says, which is looked for before any link is
- * led. */
+/* Whether they are wanted, the pool says, which is looked for before any link
+ * is led. */
 __attribute__((constructor(102))) static void begin(int argc, char **argv,
 						    char **envp)
 {
@@ -329,6 +329,7 @@ __attribute__((constructor(102))) static void begin(int argc, char **argv,
 
 	(void)argc;
 	(void)argv;
-	if (!link_is_late() && process_ready_early(envp) && mapped_view.waits)
-		stand_in_add_names(names, WAITS, choose);
+	if (!link_is_late())
+		process_ready_early(envp);
+	stand_in_add_names(names, WAITS, choose, &mapped_view.waits);
 }

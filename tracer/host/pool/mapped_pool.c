@@ -201,7 +201,7 @@ struct pool *mapped_open(const char *text, bool attached)
 		.lua = p->lua != POOL_LUA_OFF,
 		.lua_sampled = p->lua == POOL_LUA_SAMPLED,
 		.native = p->native != 0,
-		.waits = p->waits != 0,
+		.waits = p->waits,
 		.heap = p->heap,
 	};
 	clock_is_tsc = p->use_tsc != 0;

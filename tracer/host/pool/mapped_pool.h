@@ -21,7 +21,7 @@ struct mapped_view {
 	uint32_t verdict_slots;
 	uint64_t recording;
 	bool lua, native; /* to be recorded at all? */
-	bool waits;       /* and calls of libc's that wait? */
+	uint32_t waits;   /* and calls of libc's that wait? */
 	uint32_t heap;    /* and those that take or give back memory? As in the
 	                   * pool */
 	bool lua_sampled; /* Lua at ticks alone? */

@@ -274,11 +274,15 @@ bool process_ready(void)
 
 long weft_links_lead(void);
 
-/* A recorder that does not wait for its end asks to leave before it. */
+/* Which links are led, the pool says. A recorder that does not wait for the end
+ * of this asks to leave before it. */
 EXPORT long weft_links_lead(void)
 {
-	const long led = link_lead();
+	long led;
 
+	if (mailbox.wish == ATTACH_JOIN)
+		process_ready();
+	led = link_lead();
 	if (mailbox.wish == ATTACH_LEAVE) {
 		atomic_store(&mailbox.search, ATTACH_LOOK);
 		__atomic_store_n(&mailbox.native, 0, __ATOMIC_RELEASE);

@@ -86,17 +86,25 @@ static int find_mailbox(struct attach *a)
 	a->is_late = !remote_find(r, "libweft.so", &weft);
 	if (!a->is_late && read_mailbox(a, &weft) != 0)
 		return -1;
+	if (!a->is_late && a->of_libc)
+		return refuse_program(a, "it was started with libweft.so, "
+				      "which could only have seen its calls of "
+				      "libc from the start: --waits and --heap "
+				      "need a program without it, or one that "
+				      "weft record starts");
 	if (!a->is_late)
 		return 0;
-	const char *const why = load_begin(&a->load, r,
-					   a->target.exe);
+	const char *const why = load_begin(&a->load, r, a->target.exe,
+					   a->of_libc);
 
 	return why ? refuse_program(a, why) : 0;
 }
 
-int attach_find(struct attach *a, const char *text, uint64_t pool_bytes)
+int attach_find(struct attach *a, const char *text, uint64_t pool_bytes,
+		bool of_libc)
 {
 	memset(a, 0, sizeof(*a));
+	a->of_libc = of_libc;
 	if (target_find(&a->target, text) != 0 || find_mailbox(a) != 0)
 		return -1;
 	a->is_used = true;

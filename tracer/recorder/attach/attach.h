@@ -21,13 +21,15 @@ struct attach {
 	bool has_ended;            /* was it heard of, while it was recorded? */
 	int status;                /* then: as of waitpid; negative: unknown */
 	bool paused;               /* recording stays off when it has joined */
+	bool of_libc;              /* calls of libc's are recorded, too */
 	uint64_t coroutines;       /* numbers that earlier recordings used up */
 };
 
 /* Find the program that text names (target_find), and its mailbox, if it has
  * one. Prints why and returns negative if it cannot be attached. pool_bytes: as
- * the user wants it; 0: any. */
-int attach_find(struct attach *a, const char *text, uint64_t pool_bytes);
+ * the user wants it; 0: any. of_libc: calls of libc's are recorded, too. */
+int attach_find(struct attach *a, const char *text, uint64_t pool_bytes,
+		bool of_libc);
 
 /* The program's number; 0: none is attached. */
 static inline pid_t attach_pid(const struct attach *a)

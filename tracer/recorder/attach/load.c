@@ -37,7 +37,8 @@ static const char *why_not(const struct remote *r, const char *program)
 	return remote_find_if(r, has_calls, program, &m) ? NULL :
 	       "nothing in it calls what weft records: it was not compiled "
 	       "with -finstrument-functions, and uses no shared Lua library "
-	       "(one that is linked in is recorded from the program's start)";
+	       "(one that is linked in is recorded from the program's start); "
+	       "--waits and --heap record any program";
 }
 
 static const char cannot[] =
@@ -46,7 +47,7 @@ static const char cannot[] =
 	"that it was started with: start it with LD_PRELOAD=libweft.so";
 
 const char *load_begin(struct load *l, const struct remote *r,
-		       const char *program)
+		       const char *program, bool of_libc)
 {
 	struct remote_module libc, loader;
 
@@ -66,7 +67,7 @@ const char *load_begin(struct load *l, const struct remote *r,
 	if (!l->open || !l->explain || !l->call.map || !l->call.protect ||
 	    !l->call.unmap || !l->call.errno_at || !l->modules)
 		return cannot;
-	return why_not(r, program);
+	return of_libc ? NULL : why_not(r, program);
 }
 
 /* The thread may wait for room in the pool, or for one that does. */

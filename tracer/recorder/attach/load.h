@@ -17,10 +17,11 @@ struct load {
 	char why[512];
 };
 
-/* Look at the program, whose file is given. All these return NULL, or why not;
+/* Look at the program, whose file is given. of_libc: calls of libc's are
+ * recorded, too, which every program has. All these return NULL, or why not;
  * the text is valid until the next call. */
 const char *load_begin(struct load *l, const struct remote *r,
-		       const char *program);
+		       const char *program, bool of_libc);
 /* Load the library: its path, which must mean the same file there. */
 const char *load_library(struct load *l, const char *path);
 /* Lead the calls of its modules to the library, which is loaded. */

@@ -1,0 +1,81 @@
+#!/bin/bash
+# Waits and memory of a program that runs already, and was started without weft:
+# with hooks and without, as many waits and blocks as it counts itself, of which
+# each is led back afterwards; and it does what it does without weft.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+. tests/e2e/attach.inc
+[ "$(uname -m)" = x86_64 ] || { echo "not x86-64"; exit 77; }
+grep -q '[^ ]libweft' <(ldd "$P/p_heap" "$P/p_waits") && fail "they have weft"
+
+# Waits, by the program's own clock, and who let them go on.
+as_planted() {
+	record_late --waits -- "$1" || fail "$1: status $?"
+	grep -qx 'weft: lost: 0' "$T/err" || fail "$1: something was lost"
+	"$WEFT" locks --csv "$T/trace" >"$T/locks" 2>"$T/report.err" ||
+		fail "weft locks"
+	awk -F'[ ,]' 'NR == FNR { count[$2] = $4; ns[$2] = $5; next }
+		$1 == "wait" {
+			d = $5 - ns[$3]; d = d < 0 ? -d : d
+			if (count[$3] != $4 ||
+			    (d > 0.02 * $5 && d > 20000 * $4)) {
+				print $2, count[$3], ns[$3], "not", $4, $5
+				bad = 1
+			}
+			n++
+		}
+		END { exit bad || n != 7 }' "$T/locks" "$T/out"
+}
+gcc -O1 -w -D_GNU_SOURCE -o "$T/plain" tests/prog/p_waits.c -pthread ||
+	fail "no compiler"
+for program in "$P/p_waits" "$T/plain"; do
+	one_of 5 as_planted "$program"
+done
+grep -q ',convoy,in_convoy+0x' "$T/locks" || fail "no caller without hooks"
+"$P/p_waits_same" >"$T/alone" || fail "it fails by itself"
+record_late --waits --heap -- "$P/p_waits_same" || fail "status $?"
+diff "$T/alone" "$T/out" || fail "other results"
+
+# Memory, to the byte.
+as_counted() {
+	record_late "$1" -- "$P/p_heap" 5 4 3000 || fail "$1: status $?"
+	"$WEFT" heap --csv --process "$pid" "$T/trace" >"$T/heap" \
+		2>"$T/report.err" || fail "weft heap"
+	grep "^heap $pid " "$T/out" | awk '{ b += $5; n += $6; k += $7; a += $4 }
+		END { print b, n, k, a }' >"$T/want"
+	awk -F, 'index($0, "path_") && index($0, "by_") {
+		b += $5; n += $2; k += $1; a += $6
+		} END { print b, n, k, a }' "$T/heap" >"$T/got"
+}
+as_counted --heap=exact
+grep -qx 'weft: lost: 0' "$T/err" || fail "something was lost"
+diff "$T/want" "$T/got" || fail "other memory than it counts"
+as_counted --heap=2k
+paste "$T/want" "$T/got" | awk '{ exit !($5 > 0.9 * $1 && $5 < 1.1 * $1) }' ||
+	fail "sampled: $(cat "$T/want" "$T/got")"
+
+# Again and again; without it meanwhile, its calls are its own.
+begin "$P/p_attach" 4
+ask off
+for options in --waits --heap=exact "--waits --heap=4k" "" --heap=2k; do
+	# shellcheck disable=SC2086
+	attach $options
+	ask "round 500"
+	detach
+	right_calls 2000 "$options"
+	ask off
+	await leads_nowhere || fail "$options: words of it lead to libweft.so"
+done
+end
+
+# Without hooks and Lua there is nothing else to record.
+sleep 60 &
+pid=$!
+"$WEFT" record -o "$T/no" -p $pid 2>"$T/o" && fail "sleep was recorded"
+kill $pid
+begin env LD_PRELOAD="$B/lib/libweft.so" "$P/p_attach" 1
+ask off
+"$WEFT" record -o "$T/no" --waits -p "$pid" 2>"$T/o" && fail "it has weft"
+grep -q 'needs* a program without it' "$T/o" || fail "not said: $(cat "$T/o")"
+end
+exit 0
