@@ -37,8 +37,8 @@ V ?=
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '%-5s %s\n' $(1) $(2))
 
-.PHONY: all host recorder analyzer clean
-all: host recorder analyzer
+.PHONY: all host recorder analyzer plugin clean
+all: host recorder analyzer plugin
 
 include $(wildcard tracer/host/build.mk tracer/lua/build.mk \
 	tracer/recorder/build.mk \

@@ -1,23 +1,45 @@
-# weft-analyze: every command but `record`.
+# weft-analyze: every command but `record`; and the babeltrace2 plugin. The two
+# share their objects, so all of them are position-independent.
 ANALYZER_SRC := $(wildcard analyzer/*.c analyzer/*/*.c analyzer/*/*/*.c)
-ANALYZER_OBJ := $(patsubst %.c,$(B)/obj/%.o,$(ANALYZER_SRC))
+PLUGIN_SRC := $(wildcard analyzer/explode/plugin_*.c)
+ANALYZER_OBJ := $(patsubst %.c,$(B)/obj/%.o,\
+	$(filter-out $(PLUGIN_SRC),$(ANALYZER_SRC)))
 # What is made from .proto files.
 PROTO := analyzer/profile/pprof analyzer/out/export/perfetto
 PROTO_H := $(PROTO:%=$(B)/gen/%.pb-c.h)
 ANALYZER_OBJ += $(PROTO:%=$(B)/obj/gen/%.pb-c.o) $(CONTROL_OBJ)
 # What unit tests link with.
 ANALYZER_TEST_OBJ := $(filter-out $(B)/obj/analyzer/main.o,$(ANALYZER_OBJ))
-ANALYZER_CFLAGS = $(CFLAGS_ALL)
+# The readers, the core and the base, without commands, symbols and output.
+PLUGIN_OBJ := $(PLUGIN_SRC:%.c=$(B)/obj/%.o) \
+	$(filter $(foreach d,base chunk model replay in explode,$(B)/obj/analyzer/$(d)/%),\
+		$(ANALYZER_OBJ))
+ANALYZER_CFLAGS = $(CFLAGS_ALL) -fPIC -fvisibility=hidden
 ANALYZER_LIBS := -lbabeltrace2 -ldw -lelf -lm -lprotobuf-c -lz -llz4 -lzstd \
 	-lsqlite3 -liberty
+# Its babeltrace2 descriptors must be visible; nothing else needs to be.
+PLUGIN_CFLAGS = $(CFLAGS_ALL) -fPIC
 WEFT_ANALYZE := $(B)/libexec/weft/weft-analyze
+WEFT_PLUGIN := $(B)/lib/babeltrace2/plugins/babeltrace-plugin-weft.so
 
 analyzer: $(WEFT_ANALYZE)
+plugin: $(WEFT_PLUGIN)
 
 $(WEFT_ANALYZE): $(ANALYZER_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(ANALYZER_LIBS)
+
+$(WEFT_PLUGIN): $(PLUGIN_OBJ)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANFLAGS) -shared -Wl,--no-undefined -o $@ $^ -lbabeltrace2 \
+		-llz4 -lzstd -lm
+
+$(B)/obj/analyzer/explode/plugin_%.o: analyzer/explode/plugin_%.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PLUGIN_CFLAGS) -c -o $@ $<
 
 # Profiles are protobuf messages, and so are Perfetto's traces: their code is
 # made from the .proto files. The headers are named as targets: make 4.4 would
@@ -81,4 +103,4 @@ $(B)/tests/fuzz_outline: tests/fuzz/fuzz_outline.c \
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -o $@ $^
 
--include $(ANALYZER_OBJ:.o=.d)
+-include $(ANALYZER_OBJ:.o=.d) $(PLUGIN_SRC:%.c=$(B)/obj/%.d)

@@ -83,10 +83,13 @@ COMPLETIONS := share/bash-completion/completions/weft \
 	share/zsh/site-functions/_weft \
 	share/fish/vendor_completions.d/weft.fish
 
-install-analyze: $(B)/bin/weft analyzer docs
-	$(INSTALL) -d $(to)/bin $(to)/libexec/weft
+install-analyze: $(B)/bin/weft analyzer plugin docs
+	$(INSTALL) -d $(to)/bin $(to)/libexec/weft \
+		$(to)/lib/babeltrace2/plugins
 	$(INSTALL) $(B)/bin/weft $(to)/bin/
 	$(INSTALL) $(B)/libexec/weft/weft-analyze $(to)/libexec/weft/
+	$(INSTALL) $(B)/lib/babeltrace2/plugins/babeltrace-plugin-weft.so \
+		$(to)/lib/babeltrace2/plugins/
 	$(INSTALL) -d $(to)/share/man/man1 \
 		$(foreach f,$(COMPLETIONS),$(to)/$(dir $f))
 	$(INSTALL) -m 644 $(B)/share/man/man1/weft.1 $(to)/share/man/man1/
@@ -100,6 +103,7 @@ uninstall:
 		lib/libweft-lua-static.a lib/pkgconfig/weft-lua-static.pc \
 		lib/systemd/system/weft@.service \
 		$(COMPLETIONS) \
+		lib/babeltrace2/plugins/babeltrace-plugin-weft.so \
 		$(LUA_MODULES:%=lib/lua/%/weft.so))
 	-rmdir $(to)/libexec/weft $(to)/lib/weft 2>/dev/null
 

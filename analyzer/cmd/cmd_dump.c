@@ -1,5 +1,6 @@
 /* cmd_dump.c - "weft dump": the records of a trace as lines of text, one line
- * an event. Events come from the replay; dump_chunk prints chunks without one.
+ * an event with the fields that filter.weft.explode gives it. Events come from
+ * the replay; dump_chunk prints chunks without one.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/args/operands.h"
 #include "analyzer/base/err.h"
@@ -328,12 +329,12 @@ const struct cmd cmd_dump = {
 	"kind: the function with its file and line, and if it is native with\n"
 	"module and offset; the coroutine that resumes, or to which control\n"
 	"returns (in), and how many ns the other coroutine slept; the reason,\n"
-	"if a call ended without returning. The kinds are native_enter,\n"
-	"native_exit, lua_call, lua_return, coroutine_create,\n"
-	"coroutine_resume, coroutine_suspend, mark, wait and wait_end (what\n"
-	"the call waits for, or lets others go on with, and which thread held\n"
-	"it), heap_take, heap_free and heap_move (with block, size, and where\n"
-	"it was).\n"
+	"if a call ended without returning. The kinds are those of\n"
+	"filter.weft.explode (native_enter, native_exit, lua_call,\n"
+	"lua_return, coroutine_resume, coroutine_suspend), and\n"
+	"coroutine_create, mark, wait and wait_end (what the call waits for,\n"
+	"or lets others go on with, and which thread held it), heap_take,\n"
+	"heap_free and heap_move (with block, size, and where it was).\n"
 	"\n"
 	"Each thread's lines are in order of time; \"sort -sn\" puts those\n"
 	"of all threads in order.",

@@ -5,7 +5,6 @@
 
 #include "analyzer/base/child.h"
 
-#include <babeltrace2/babeltrace.h>
 #include <string.h>
 
 /* A child whose parent hears nothing counts as hanging: so many batches of
@@ -89,10 +88,7 @@ static size_t take_words(const bt_field *array, char *to)
 	return n * sizeof(uint64_t);
 }
 
-/* Copy the chunk of an event weft:chunk, of any version of the format, to where
- * IN_CHUNK_BYTES fit, and return how many bytes it has: for held_open, which
- * also refuses the one byte that stands for an event without a chunk. */
-static size_t copy_chunk(const bt_event *event, char *to)
+size_t in_bt2_chunk(const bt_event *event, char *to)
 {
 	const bt_field *const data = borrow(event, "data",
 					    BT_FIELD_CLASS_TYPE_STRING);
@@ -125,7 +121,7 @@ static void take_event(struct bt2_reader *r, const bt_message *message)
 	}
 	if (r->is_chunk) {
 		send(r->to, IN_BT2_CHUNK, r->bytes,
-		     copy_chunk(event, r->bytes));
+		     in_bt2_chunk(event, r->bytes));
 		r->quiet = 0;
 	}
 }

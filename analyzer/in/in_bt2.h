@@ -5,6 +5,7 @@
 
 #include "tracepoints/packed.h"
 
+#include <babeltrace2/babeltrace.h>
 #include <stdio.h>
 
 enum { IN_CHUNK_BYTES = PACKED_MAX_WORDS * 8 };
@@ -18,7 +19,7 @@ struct in_sources { const struct in_source *list; size_t count; };
 
 /* The first byte of a message, and what follows: */
 enum {
-	IN_BT2_CHUNK = 'c',      /* as it is in the file, or one byte */
+	IN_BT2_CHUNK = 'c',      /* as in_bt2_chunk copies it */
 	IN_BT2_DISCARDED = 'd',  /* uint64_t: events that LTTng says it
 	                          * discarded */
 	IN_BT2_PROGRESS = 'p',   /* nothing: it gets on */
@@ -30,6 +31,11 @@ enum {
  * all sources, in the order of their events' times. The end is sent in any
  * case, but not if it crashes. */
 void in_bt2_run(const void *sources, FILE *to);
+
+/* Copy the chunk of an event weft:chunk, of any version of the format, to where
+ * IN_CHUNK_BYTES fit, and return how many bytes it has: for held_open, which
+ * also refuses the one byte that stands for an event without a chunk. */
+size_t in_bt2_chunk(const bt_event *, char *to);
 
 /* The library's name and version: "babeltrace2 2.0.4", cut to room bytes. */
 void in_bt2_version(char *text, size_t room);

@@ -67,6 +67,11 @@ void replay_want(struct replay *r, const struct replay_collect *want)
 		cct_collect_hist(r->session->cct);
 }
 
+void replay_be_eager(struct replay *r)
+{
+	r->is_eager = true;
+}
+
 void replay_free(struct replay *r)
 {
 	if (!r)
@@ -461,7 +466,8 @@ static void take_plain(struct replay *r, struct stream *st,
 		return;
 	}
 	add_waiting(r, st, chunk);
-	run_held(r, st, st->interrupted ? HOLD_INTERRUPTED : HOLD);
+	run_held(r, st, r->is_eager ? 0 :
+		 st->interrupted ? HOLD_INTERRUPTED : HOLD);
 }
 
 /* A handler's chunk waits for the one it interrupted, unless that is over. What

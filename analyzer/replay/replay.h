@@ -230,6 +230,11 @@ void replay_want(struct replay *, const struct replay_collect *);
  * before the first chunk; the session is borrowed during the call. */
 void replay_number_as(struct replay *, const struct session *);
 
+/* From now on no chunk waits for handlers that interrupted it: the caller gives
+ * those first, where he can. A chunk's events come before replay_chunk
+ * returns. */
+void replay_be_eager(struct replay *);
+
 /* Take a chunk that decode_chunk has accepted; borrowed during the call. Chunks
  * of a stream must come in the order of their numbers (others are counted as
  * duplicates and ignored); streams may come in any order. Returns 0. */

@@ -199,6 +199,7 @@ struct replay {
 	size_t process_room, thread_room, co_room, vm_room, note_room;
 	size_t label_room;
 	size_t held_words;       /* in all waiting chunks */
+	bool is_eager;           /* no chunk of level 0 waits */
 	uint64_t chunk;          /* chunks replayed */
 	uint64_t calls;          /* in the chunk at hand */
 	const uint64_t *records_end; /* of that chunk */

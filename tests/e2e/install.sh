@@ -20,7 +20,8 @@ for file in bin/weft libexec/weft/weft-record libexec/weft/weft-analyze \
 	lib/libweft-lua-static.a lib/pkgconfig/weft-lua-static.pc \
 	lib/pkgconfig/weft.pc share/man/man1/weft.1 \
 	share/bash-completion/completions/weft share/zsh/site-functions/_weft \
-	share/fish/vendor_completions.d/weft.fish; do
+	share/fish/vendor_completions.d/weft.fish \
+	lib/babeltrace2/plugins/babeltrace-plugin-weft.so; do
 	[ -s "$both/$file" ] || fail "not installed: $file"
 done
 [ ! -e "$record/libexec/weft/weft-analyze" ] || fail "record: too much"
@@ -74,6 +75,8 @@ END
 cc -Wall -Werror -o "$T/use" "$T/use.c" $(pkg-config --cflags --libs weft)
 LD_LIBRARY_PATH=$both/lib "$T/use" ||
 	fail "a program linked to the library does not run unrecorded"
+babeltrace2 --plugin-path "$both/lib/babeltrace2/plugins" list-plugins |
+	grep -q "^weft" || fail "babeltrace2 does not find the plugin"
 MANPATH=$both/share/man man -l "$both/share/man/man1/weft.1" >"$T/man" 2>&1 ||
 	fail "man cannot show the page"
 bash -n "$both/share/bash-completion/completions/weft"

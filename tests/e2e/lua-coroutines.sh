@@ -79,6 +79,11 @@ closings() {
 	[ "$("$WEFT" dump "$T/trace" 2>"$T/report.err" |
 		grep -c 'coroutine_resume .*why=closes')" = $n ] ||
 		fail "$1: dump shows other closings"
+	find "$T/trace" -name metadata -exec dirname {} + | xargs babeltrace2 \
+		--plugin-path="$B/lib/babeltrace2/plugins" \
+		--component=filter.weft.explode >"$T/events" 2>"$T/report.err" &&
+		[ "$(grep -c 'why = "closes"' "$T/events")" = $n ] ||
+		fail "$1: explode shows other closings"
 }
 
 check() {

@@ -4,7 +4,7 @@
 # compared; nor is which rows come first, as that depends on times: all rows are
 # looked through.
 # time: 900
-# each: README tutorial guide fleets report-reading times queries ci
+# each: README tutorial guide fleets report-reading times queries ci explode
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 unset DEBUGINFOD_URLS

@@ -26,6 +26,10 @@ for c in report "report --csv" explain "explain --json" tree "tree --csv --root 
 	harmless "$c"
 	grep -q '^lost: 3 chunks' "$T/o" && fail "$c prints a name as a line"
 done
+babeltrace2 --plugin-path="$B/lib/babeltrace2/plugins" "$T/trace/ctf" \
+	--component=filter.weft.explode >"$T/o" 2>"$T/e" ||
+	fail "explode fails: $(cat "$T/e")"
+harmless explode
 report
 nothing_lost
 calls=$(sed 's/"[^"]*\(""[^"]*\)*"/q/g' "$T/report.csv" |
