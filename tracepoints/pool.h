@@ -379,6 +379,7 @@ static inline void pool_end(struct pool *p)
 
 /* Who changes these raises POOL_VERSION and, so that a recorder that attaches
  * can tell, ATTACH_VERSION. */
+#ifdef __x86_64__
 _Static_assert(POOL_VERSION == 3 && sizeof(struct pool) == 2944 &&
 	       sizeof(struct pool_process) == 600 &&
 	       sizeof(struct pool_thread) == 128 &&
@@ -389,6 +390,7 @@ _Static_assert(POOL_VERSION == 3 && sizeof(struct pool) == 2944 &&
 	       offsetof(struct pool, question) == 1024 &&
 	       sizeof(struct pool_vm) == 20,
 	       "the layout of a pool belongs to its version");
+#endif
 
 /* Whether this is a pool that this code can use, in mapped bytes. */
 static inline bool pool_valid(const struct pool *p, uint64_t mapped)

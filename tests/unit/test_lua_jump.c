@@ -25,6 +25,7 @@ static unsigned open_calls(void)
 	       thread_self->segments - 1;
 }
 
+#ifdef __x86_64__
 #include "tests/unit/step.h"
 
 #include <dlfcn.h>
@@ -208,6 +209,7 @@ void test_lua_a_handler_jumps_out_of_the_trial_of_the_layout(void)
 	CHECK_EQ(atomic_load(&lib->layout), LAYOUT_RIGHT);
 	lua_close(L);
 }
+#endif
 
 /* ------------------------------------------------- a jump over Lua's calls */
 

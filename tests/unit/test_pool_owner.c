@@ -6,7 +6,9 @@
 #include "tracer/recorder/base/pool_owner.h"
 #include "tracer/recorder/trace/lttng_session.h"
 #include "tracer/recorder/options.h"
+#ifdef __x86_64__
 #include "tests/unit/step.h"
+#endif
 
 #include <fcntl.h>
 #include <limits.h>
@@ -59,6 +61,7 @@ void test_pool_owner_layout_of_64_mib(void)
 	CHECK(pool_owner_layout(&p, 1000, UINT64_MAX) < 0);
 }
 
+#ifdef __x86_64__
 /* Somebody else turns recording on after so many instructions. */
 static struct pool turned;
 static unsigned long until_other;
@@ -88,6 +91,7 @@ void test_pool_window_rises_once_where_two_turn_recording_on(void)
 	step_each = NULL;
 	CHECK(n > 5);
 }
+#endif
 
 /* The kernel marks a mutex whose owner dies, however it dies. */
 void test_pool_mutex_tells_of_death(void)

@@ -22,7 +22,11 @@
 
 /* The frame address that this function has, or would have: on x86-64 it is
  * known without one being set up. */
+#if defined(__x86_64__)
 #define HERE ((uint64_t)__builtin_dwarf_cfa() - 16)
+#else
+#define HERE ((uint64_t)__builtin_frame_address(0))
+#endif
 
 /* The return address of the function with this frame address. */
 #define RETURN_ABOVE(here) (((const uint64_t *)(here))[1])

@@ -30,8 +30,17 @@ INLINE uint64_t clock_ns(clockid_t id)
  * Hook-safe. */
 INLINE uint64_t clock_now(void)
 {
+#if defined(__x86_64__)
 	if (likely(clock_is_tsc))
 		return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	if (likely(clock_is_tsc)) {
+		uint64_t t;
+
+		__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
+		return t;
+	}
+#endif
 	return clock_ns(CLOCK_MONOTONIC);
 }
 

@@ -236,6 +236,8 @@ EXPORT void __sanitizer_finish_switch_fiber(void *save, const void **bottom,
  * Contexts with a stack of their own are native coroutines. A context is
  * known by where its stack pointer lies. */
 
+#if defined(__x86_64__) || defined(__aarch64__)
+
 /* makecontext is said to take ints, but programs pass whole registers. */
 enum { ARGS = 16 };
 
@@ -264,7 +266,11 @@ static void *real_make, *real_swap, *real_set;
 /* The stack pointer with which the context goes on. */
 static uint64_t sp_of(const ucontext_t *u)
 {
+#if defined(__x86_64__)
 	return (uint64_t)u->uc_mcontext.gregs[REG_RSP];
+#else
+	return (uint64_t)u->uc_mcontext.sp;
+#endif
 }
 
 /* A stack grows down: its upper end is where it begins, empty. */
@@ -390,4 +396,5 @@ __attribute__((constructor(102))) static void begin(void)
 
 	stand_in_add(ours, sizeof(ours) / sizeof(ours[0]));
 }
+#endif
 #endif

@@ -13,8 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#if defined(__x86_64__)
 enum { TO_FUNCTION = R_X86_64_JUMP_SLOT, TO_ANY = R_X86_64_GLOB_DAT,
        TO_DATA = R_X86_64_64 };
+#else
+enum { TO_FUNCTION = R_AARCH64_JUMP_SLOT, TO_ANY = R_AARCH64_GLOB_DAT,
+       TO_DATA = R_AARCH64_ABS64 };
+#endif
 
 enum { LINKS = 16384 };
 

@@ -119,6 +119,7 @@ struct answer loading_dlsym(void *handle, const char *name, long none,
 
 /* Asks with the program's arguments and its return address, and returns to the
  * program or jumps to libc's. */
+#if defined(__x86_64__)
 #define ASKING(name)                                                           \
 	HIDDEN void loading_our_##name(void);                                  \
 	__asm__(".text\n"                                                      \
@@ -148,6 +149,9 @@ struct answer loading_dlsym(void *handle, const char *name, long none,
 		"1: jmp *loading_real_" #name "(%rip)\n"                       \
 		".cfi_endproc\n"                                               \
 		".size loading_our_" #name ", . - loading_our_" #name "\n")
+#else
+#error "write ASKING for this architecture"
+#endif
 
 ASKING(dlopen);
 ASKING(dlmopen);

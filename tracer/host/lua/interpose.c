@@ -464,6 +464,7 @@ OUR(luaopen_jit)
 _Static_assert(LUA_LIB_ENTRY == 16, "as they are aligned");
 _Static_assert(LUA_LIBS == 32, "as many as NUMBERS");
 
+#if defined(__x86_64__)
 #define NUMBERS                                                                \
 	"0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,"    \
 	"25,26,27,28,29,30,31"
@@ -485,6 +486,9 @@ _Static_assert(LUA_LIBS == 32, "as many as NUMBERS");
 		"ret\n"                                                        \
 		".cfi_endproc\n"                                               \
 		".endr\n");
+#else
+#error "write ENTRIES for this architecture"
+#endif
 WEFT_LUA_WRAPPED(ENTRIES)
 
 static const char *const entries[WEFT_LUA_WRAPS] = {

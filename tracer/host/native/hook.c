@@ -13,8 +13,12 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site);
 
 /* A hook's arguments stay in their registers until here, where calls of what is
  * uncommon want them; else gcc moves them out of the way of what needs none. */
+#if defined(__x86_64__)
 #define KEEP_ARGUMENTS(fn, site) \
 	__asm__ volatile("" : : "D"(fn), "S"(site))
+#else
+#define KEEP_ARGUMENTS(fn, site) ((void)(fn), (void)(site))
+#endif
 
 /* Is the common case done? The hook is busy while it tries. */
 #define TRY(s, sp, common)                                                     \

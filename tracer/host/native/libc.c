@@ -37,11 +37,16 @@ static bool readable;
  * (sysdeps/x86_64/setjmp.S). */
 static uint64_t target_of(const struct __jmp_buf_tag *env)
 {
+#if defined(__x86_64__) && defined(__GLIBC__)
 	uint64_t guard, word = (uint64_t)env->__jmpbuf[6];
 
 	__asm__("mov %%fs:0x30, %0" : "=r"(guard));
 	word = word >> 17 | word << 47;
 	return word ^ guard;
+#else
+	(void)env;
+	return 0;
+#endif
 }
 
 /* A jump buffer made here must lead to this stack frame; where it does not,

@@ -76,8 +76,15 @@ INLINE void chunk_publish(struct thread_state *s, uint32_t words)
 {
 	barrier();
 	s->at += words;
+#if defined(__x86_64__)
 	__asm__ volatile("addl %1, %0"
 			 : "+m"(*s->published) : "ri"(words) : "memory", "cc");
+#else
+	atomic_store_explicit(s->published, words +
+			      atomic_load_explicit(s->published,
+						   memory_order_relaxed),
+			      memory_order_release);
+#endif
 }
 
 /* Are there calls without records, so that a chunk lasts until it is closed and
@@ -92,7 +99,11 @@ INLINE void chunk_take_back(struct thread_state *s)
 {
 	s->last -= rec_gap(s->at[-1]);
 	s->at--;
+#if defined(__x86_64__)
 	__asm__ volatile("decl %0" : "+m"(*s->published) : : "memory", "cc");
+#else
+	atomic_fetch_sub(s->published, 1);
+#endif
 }
 
 /* Writes one record word. */

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <ucontext.h>
 
+#if defined(__x86_64__)
+
 enum {
 	STATE_AT = 320,            /* in the frame */
 	STATE_BASIC = 512,
@@ -150,3 +152,5 @@ __attribute__((used)) static void stub(void)
 		  PLACE(errno_at), PLACE(frame), PLACE(wait), PLACE(result),
 		  PLACE(text), PLACE(done));
 }
+
+#endif

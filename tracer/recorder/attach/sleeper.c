@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#if defined(__x86_64__)
+
 /* Of a stack, for a handler's frame: at a time, and at all. */
 enum { LOOK_BYTES = 64 << 10, LOOK_MOST = 16 << 20 };
 
@@ -167,3 +169,14 @@ bool sleeper_is_loaders(const struct sleeper_libc *l, uint64_t at)
 {
 	return at - l->globals < l->globals_end - l->globals;
 }
+
+#else
+
+bool sleeper_find_libc(const struct remote *r, struct sleeper_libc *libc)
+{
+	(void)r;
+	(void)libc;
+	return false;
+}
+
+#endif

@@ -26,6 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#if defined(__x86_64__)
+
 enum {
 	SEARCH_MS = 3000,          /* for a thread that may be stopped */
 	SEARCH_STEP_MS = 2,
@@ -633,3 +635,17 @@ const char *stopped_do(const struct remote *r, const struct sleeper_libc *libc,
 	call->longest_ns = none.longest_ns;
 	return why;
 }
+
+#else
+
+const char *stopped_do(const struct remote *r, const struct sleeper_libc *libc,
+		       struct stopped_call *call, bool waits)
+{
+	(void)waits;
+	(void)r;
+	(void)libc;
+	(void)call;
+	return "libraries can be loaded into it on x86-64 only";
+}
+
+#endif

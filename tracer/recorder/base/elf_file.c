@@ -11,6 +11,14 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#if defined(__x86_64__)
+#define OUR_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OUR_MACHINE EM_AARCH64
+#else
+#define OUR_MACHINE EM_NONE
+#endif
+
 enum {
 	BLOCK = 1 << 16,
 	PAGE = 4096,               /* or larger: no matter here */
@@ -318,7 +326,8 @@ static void read_elf(int fd, struct elf_file *file)
 	Elf *const e = open_elf(fd, &head);
 
 	file->is_elf = true;
-	file->is_foreign = !e || head.e_machine != EM_X86_64;
+	file->is_foreign = !e || (OUR_MACHINE != EM_NONE &&
+				  head.e_machine != OUR_MACHINE);
 	if (!file->is_foreign) {
 		read_interpreter(e, file);
 		for (Elf_Scn *s = NULL; (s = elf_nextscn(e, s)) != NULL; ) {

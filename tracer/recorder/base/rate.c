@@ -7,8 +7,10 @@
 #include <assert.h>
 #include <string.h>
 #include <time.h>
+#if defined(__x86_64__)
 #include <cpuid.h>
 #include <x86intrin.h>
+#endif
 
 enum {
 	READINGS = 5,
@@ -57,9 +59,13 @@ static bool kernel_distrusts_tsc(void)
 /* Linux calls this CPUID bit constant_tsc and nonstop_tsc. */
 static bool has_invariant_tsc(void)
 {
+#if defined(__x86_64__)
 	unsigned a, b, c, d;
 
 	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) != 0;
+#else
+	return false;
+#endif
 }
 
 bool rate_tsc_usable(void)
@@ -69,8 +75,12 @@ bool rate_tsc_usable(void)
 
 uint64_t rate_ticks(const struct rate *r)
 {
+#if defined(__x86_64__)
 	if (r->tsc)
 		return __rdtsc();
+#else
+	(void)r;
+#endif
 	return rate_mono();
 }
 
