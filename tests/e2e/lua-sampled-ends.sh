@@ -3,7 +3,8 @@
 # When a recording with sampled Lua ends or stops and the program runs on, nothing
 # of it goes on there: no timer, no hook, and LuaJIT's profiler is off; when it goes
 # on, so do they. The recorder leaves, stops, or is killed. A recording of each call
-# after that turns LuaJIT's compiler off, as ever.
+# after that turns LuaJIT's compiler off, as ever, and one that is sampled after
+# that finds none of its hooks. Attached, Lua is sampled unless --lua says other.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 . tests/e2e/attach.inc
@@ -30,12 +31,12 @@ is_still() {
 	[ ! -s "/proc/$pid/timers" ] && ! profiles
 }
 
-lua=$1
+lua=$1 lua_way=()
 begin "$T/attached"
 ask 10
 is_still || fail "it has timers of its own: $(cat "/proc/$pid/timers")"
 for end in detach kill; do
-	attach --lua sampled
+	attach
 	await ticks || fail "$end: it is not sampled: $(cat "/proc/$pid/timers")"
 	"$WEFT" stop "$pid" >"$T/o" || fail "weft stop"
 	await is_still || fail "stopped: $(cat "/proc/$pid/timers")"
@@ -54,12 +55,23 @@ for end in detach kill; do
 	fi
 	await is_still || fail "$end: $(cat "/proc/$pid/timers")"
 done
-attach
+attach --lua exact
 ask +700
 [ "$answer" = "sum 700" ] || fail "it says \"$answer\""
 detach
-is_still || fail "each call: $(cat "/proc/$pid/timers")"
 report
 n=$(awk -F, '$1 ~ /^step </ { print $6 }' "$T/report.csv")
 [ "$n" = 700 ] || fail "$n calls of step, not 700"
+attach
+await ticks || fail "after each call: $(cat "/proc/$pid/timers")"
+ask +700
+detach
+grep -q 'Lua was sampled: .* --lua exact' "$T/err" ||
+	fail "it does not say that Lua was sampled"
+report
+awk -F, '$2 == "lua" && $6 != "" { print; bad = 1 } END { exit bad }' \
+	"$T/report.csv" || fail "a hook for calls is there still"
+grep -q '^# .*Lua was sampled: .* --lua exact' "$T/report.err" ||
+	fail "the report does not say that Lua was sampled"
+await is_still || fail "in the end: $(cat "/proc/$pid/timers")"
 end

@@ -86,8 +86,11 @@ for what in many migrate closed forked hooked naps late blocked; do
 	diff "$T/alone" "$T/out" >"$T/err" || fail "$what: another output"
 	report
 	nothing_lost
+	# Where it takes a signal that weft uses, weft uses the other.
+	[ $what != late ] || ! grep 'not sampled' "$T/err" ||
+		fail "late: it was not sampled"
 done
-# A program that handles the signal itself keeps it, and is not sampled.
+# A program that handles both signals itself keeps them, and is not sampled.
 sampled -- "$T/host" urgent
 grep -qx 'signals 0' "$T/out" || fail "weft's signals came to the program"
 grep -q 'a Lua state was not sampled' "$T/err" ||

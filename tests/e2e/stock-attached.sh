@@ -48,12 +48,15 @@ trap 'touch "$T/enough"; kill -9 $server 2>/dev/null' EXIT
 await has_served 0 || fail "haproxy does not serve by itself"
 for i in $(seq "$times"); do
 	rm -rf "$T/trace"
-	"$WEFT" record -o "$T/trace" -p $server >"$T/out" 2>"$T/err" &
+	lua=$([ $((i % 2)) = 0 ] && echo exact || echo sampled)
+	"$WEFT" record --lua $lua -o "$T/trace" -p $server >"$T/out" \
+		2>"$T/err" &
 	recorder=$!
 	await has_joined || fail "time $i: it does not join"
 	await has_served "$(asked)" || fail "time $i: it does not serve"
 	kill -INT $recorder
 	wait $recorder || fail "time $i: weft record fails"
+	[ $lua = exact ] || continue # few ticks find Lua, in one thread
 	report
 	grep -q '^work <action.lua' "$T/report.csv" ||
 		fail "time $i: its Lua was not recorded"

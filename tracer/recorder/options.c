@@ -22,7 +22,7 @@ enum { ROW_VALUE = 1, ROW_HELP, ROW_VERSION, ROW_REFERENCE,
        ROW_HEAP };
 
 static struct options opt = { .sample_hz = -1, .lua = POOL_LUA_EXACT };
-static bool has_on_full;
+static bool has_on_full, has_lua;
 
 /* ---- values ---- */
 
@@ -161,6 +161,7 @@ static const char *read_lua(const struct value *v, char *text)
 	if (i < 0)
 		return v->not;
 	opt.lua = (enum pool_lua)i;
+	has_lua = true;
 	return NULL;
 }
 
@@ -379,9 +380,10 @@ static struct poptOption rows[] = {
 	  "it is, for weft report --reference", NULL },
 	{ "lua", 0, READ(read_lua, "it is none of exact, sampled and off"),
 	  "exact (default): record each call of Lua, with LuaJIT's compiler "
-	  "off; sampled: note a few hundred times in each second of CPU time "
-	  "which Lua functions run, without hooks for calls, with LuaJIT's "
-	  "compiler on; off: do not record Lua", "exact|sampled|off" },
+	  "off; sampled (default with -p): note a few hundred times in each "
+	  "second of CPU time which Lua functions run, without hooks for "
+	  "calls, with LuaJIT's compiler on; off: do not record Lua",
+	  "exact|sampled|off" },
 	{ "no-lua", 0, POPT_ARG_VAL, &opt.lua, POOL_LUA_OFF,
 	  "the same as --lua off", NULL },
 	{ "lua-init", 0, POPT_ARG_NONE, &opt.lua_init, 0,
@@ -577,6 +579,12 @@ static bool is_contradiction(void)
 	return i < n;
 }
 
+/* Does something depend on single calls? */
+static bool needs_calls(void)
+{
+	return opt.count_only || opt.start_on || opt.slow_n > 0;
+}
+
 /* The program is there already. Negative: go on. */
 static int begin_attached(struct options *o)
 {
@@ -592,6 +600,9 @@ static int begin_attached(struct options *o)
 			opt.lua_init ? "--lua-init" : "--no-follow");
 		return USAGE;
 	}
+	/* What runs already is disturbed only by who asks for it. */
+	if (!has_lua && opt.lua == POOL_LUA_EXACT && !needs_calls())
+		opt.lua = POOL_LUA_SAMPLED;
 	opt.reference_ns = 10 * SECOND_NS;
 	if (opt.reference_of &&
 	    !is_time_between(opt.reference_of, SECOND_NS, MOST_NS,

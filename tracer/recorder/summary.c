@@ -101,6 +101,10 @@ static void print_counts(const struct recording *r)
 			many(vms, is_flight ? given_out(&p->next_vm) :
 			     recording_holds(r, CENSUS_VMS), "Lua states"),
 			many(coroutines, r->said.coroutines, "coroutines"));
+	if (r->opt.lua == POOL_LUA_SAMPLED &&
+	    recording_holds(r, CENSUS_VMS) > 0)
+		message_summary("Lua was sampled: its functions have times; "
+				"--lua exact counts their calls, too");
 	if (r->said.unslotted_processes > 0)
 		message_summary("note: %s beyond the %u that can live at one "
 				"time: their calls are recorded, but their "

@@ -318,7 +318,7 @@ static void napping(const char *times)
 	lua_close(L);
 }
 
-/* ---- a signal that is the program's ---- */
+/* ---- signals that are the program's ---- */
 
 static void on_urgent(int signal)
 {
@@ -329,6 +329,7 @@ static void on_urgent(int signal)
 static void urgent(void)
 {
 	signal(SIGURG, on_urgent);
+	signal(SIGWINCH, on_urgent);
 	for (int i = 0; i < 5; i++)
 		live(NULL);
 	printf("signals %ld\n", events[0]);

@@ -33,20 +33,20 @@ static bool enter_timer(int from, int to)
 	return false;
 }
 
-int kernel_tick_begin(uint64_t ns, const void *cookie)
+int kernel_tick_begin(int signal, uint64_t ns, const void *cookie)
 {
 	const struct timespec each = { (time_t)(ns / 1000000000),
 				       (long)(ns % 1000000000) };
 	const struct itimerspec when = { each, each };
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
-				  .sigev_signo = SIGURG };
+				  .sigev_signo = signal };
 	sigset_t blocked;
 	int timer;
 
 	event.sigev_value.sival_ptr = (void *)(uintptr_t)cookie;
 	event._sigev_un._tid = (int)kernel_tid();
 	if (kernel_confined || sigprocmask(SIG_BLOCK, NULL, &blocked) != 0 ||
-	    sigismember(&blocked, SIGURG) ||
+	    sigismember(&blocked, signal) ||
 	    syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event,
 		    &timer) != 0)
 		return -1;
@@ -95,13 +95,13 @@ bool kernel_handle(int signal, kernel_handler *handler)
 	return sigaction(signal, &new, NULL) == 0;
 }
 
-void kernel_unhandle(int signal, kernel_handler *handler)
+bool kernel_unhandle(int signal, kernel_handler *handler)
 {
 	struct sigaction old, none = { .sa_handler = SIG_DFL };
 
-	if (!kernel_confined && sigaction(signal, NULL, &old) == 0 &&
-	    (old.sa_flags & SA_SIGINFO) && old.sa_sigaction == handler)
-		sigaction(signal, &none, NULL);
+	return !kernel_confined && sigaction(signal, NULL, &old) == 0 &&
+	       (old.sa_flags & SA_SIGINFO) && old.sa_sigaction == handler &&
+	       sigaction(signal, &none, NULL) == 0;
 }
 
 struct kernel_prof kernel_prof(void)

@@ -81,12 +81,12 @@ void kernel_yield(void);
 
 /* ---- ticks ---- */
 
-/* Have SIGURG sent to this thread each time it has used so many ns of CPU time.
- * Whoever has not asked for that signal is not disturbed by one: its default is
- * that nothing happens. cookie: comes with it. The timer's number; negative: it
+/* Have this signal, by whose default nothing happens, sent to this thread each
+ * time it has used so many ns of CPU time: who has not asked for one is not
+ * disturbed by it. cookie: comes with it. The timer's number; negative: it
  * cannot be made, this thread holds the signal back, and could wait for it, or
  * the program is confined. All end when it becomes so. */
-int kernel_tick_begin(uint64_t ns, const void *cookie);
+int kernel_tick_begin(int signal, uint64_t ns, const void *cookie);
 void kernel_tick_end(int timer);
 /* Those of all threads. */
 void kernel_ticks_end(void);
@@ -96,8 +96,8 @@ void kernel_ticks_forget(void);
  * back, is from now on. True, too, if it is that already. */
 typedef void kernel_handler(int signal, siginfo_t *, void *context);
 bool kernel_handle(int signal, kernel_handler *handler);
-/* Nothing is done at it any more, if handler was called. */
-void kernel_unhandle(int signal, kernel_handler *handler);
+/* Nothing is done at it any more, if handler was called: true. */
+bool kernel_unhandle(int signal, kernel_handler *handler);
 
 /* What is done at SIGPROF and when the next one comes, to be put back. */
 struct kernel_prof {

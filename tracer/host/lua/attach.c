@@ -173,17 +173,28 @@ static void ask_compiler(const struct coroutine *co)
 		co->vm->jit_on = is_compiling(co->L, &co->vm->lib->api);
 }
 
+/* The program's own hook alone is there, or none. */
+static void take_off(struct coroutine *co)
+{
+	((sethook_fn *)co->vm->lib->api.lua_sethook)(
+		co->L, co->app_hook, co->app_mask, co->app_count);
+	if (co->vm->lib->abi->is_jit)
+		restore_compiler(co->vm);
+}
+
 void lua_hook_set(struct coroutine *co)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
 	const weft_lua_function old = ((gethook_fn *)api->lua_gethook)(co->L);
 
 	if (lua_is_sampled()) {
+		if (is_ours(co->vm->lib->abi, old)) /* for calls */
+			take_off(lua_co_holder(co));
 		lua_co_holder(co)->hooked = true;
 		lua_sample_begin(co);
 		return;
 	}
-	if (co->vm->sampled) /* in the recording before */
+	if (co->vm->sampled) /* in one before */
 		lua_sample_end(co);
 	ask_compiler(co);
 	co = lua_co_holder(co);
@@ -205,18 +216,12 @@ void lua_hook_set(struct coroutine *co)
 
 void lua_hook_remove(struct coroutine *co)
 {
-	const struct weft_lua_api *const api = &co->vm->lib->api;
-
 	co = lua_co_holder(co);
 	co->hooked = false;
-	if (co->vm->sampled) {
+	if (co->vm->sampled)
 		lua_sample_end(co);
-		return;
-	}
-	((sethook_fn *)api->lua_sethook)(co->L, co->app_hook, co->app_mask,
-					 co->app_count);
-	if (co->vm->lib->abi->is_jit)
-		restore_compiler(co->vm);
+	else
+		take_off(co);
 }
 
 /* --------------------------------------------------------------------- VMs */

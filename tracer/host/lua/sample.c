@@ -22,6 +22,7 @@ THREAD_LOCAL struct lua_running lua_running;
  * that is set. */
 static THREAD_LOCAL struct ticks {
 	uint32_t process;    /* serial of the one whose timer it is, 0: none */
+	uint32_t without;    /* signals that the program had taken then */
 	int timer;           /* negative: there is none for this process */
 	bool held;
 	lua_State *asked;    /* which is to note its stack; NULL: none */
@@ -304,6 +305,12 @@ static void tick(uint64_t sp)
 static const char cookie;
 static _Atomic bool has_ticks;
 
+/* By default nothing happens at these. A thread has the first that the program
+ * leaves alone; which it has taken for itself since: bits. */
+enum { SIGNALS = 2 };
+static const int signals[SIGNALS] = { SIGURG, SIGWINCH };
+static _Atomic uint32_t taken;
+
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
 	const ucontext_t *const c = context;
@@ -333,8 +340,13 @@ static SLOW void begin_ticks(void)
 	t->asked = NULL;
 	t->due = t->missed = 0;
 	t->cpu = kernel_cpu();
-	t->timer = kernel_handle(SIGURG, on_signal) ?
-		   kernel_tick_begin(TICK_NS, &cookie) : -1;
+	t->timer = -1;
+	t->without = atomic_load(&taken);
+	for (int i = 0; i < SIGNALS && t->timer < 0; i++)
+		if (!(t->without & 1u << i) &&
+		    kernel_handle(signals[i], on_signal))
+			t->timer = kernel_tick_begin(signals[i], TICK_NS,
+						     &cookie);
 	t->process = process_serial;
 	atomic_store(&has_ticks, true);
 	hold(false);
@@ -344,17 +356,33 @@ static SLOW void begin_ticks(void)
 	errno = saved;
 }
 
+INLINE void keep_ticks(void)
+{
+	if (unlikely(ticks.process != process_serial ||
+		     ticks.without != atomic_load_explicit(
+					&taken, memory_order_relaxed)))
+		begin_ticks();
+}
+
 /* The program uses the signal itself: it is its own. */
-static SLOW void yield_signal(void)
+static SLOW void yield_signal(int i)
 {
 	const int saved = errno;
 
-	if (atomic_load(&has_ticks)) {
-		tell_unnoted();
-		kernel_ticks_end();
-		kernel_unhandle(SIGURG, on_signal);
+	atomic_fetch_or(&taken, 1u << i);
+	if (atomic_load(&has_ticks) && kernel_unhandle(signals[i], on_signal)) {
+		kernel_ticks_end(); /* others begin anew when they come by */
+		if (ticks.process == process_serial)
+			begin_ticks();
 	}
 	errno = saved;
+}
+
+static void look_at_signal(int signal)
+{
+	for (int i = 0; i < SIGNALS; i++)
+		if (signal == signals[i])
+			yield_signal(i);
 }
 
 static void *real_sigaction, *real_signal;
@@ -365,15 +393,13 @@ static int our_sigaction(int signal, const struct sigaction *new,
 	typedef int sigaction_fn(int, const struct sigaction *,
 				 struct sigaction *);
 
-	if (signal == SIGURG)
-		yield_signal();
+	look_at_signal(signal);
 	return ((sigaction_fn *)real_sigaction)(signal, new, old);
 }
 
 static prof_fn *our_signal(int signal, prof_fn *handler)
 {
-	if (signal == SIGURG)
-		yield_signal();
+	look_at_signal(signal);
 	return ((prof_fn *(*)(int, prof_fn *))real_signal)(signal, handler);
 }
 
@@ -433,8 +459,7 @@ void lua_sample_enter(struct coroutine *co, const struct lua_running *was,
 	r->base = 0;
 	if (!co || !lua_vm_on() || !mark(r))
 		return;
-	if (unlikely(ticks.process != process_serial))
-		begin_ticks();
+	keep_ticks();
 	if (unlikely(co->vm->lib->abi->is_jit && co->vm->sampled &&
 		     !atomic_load_explicit(&profiled, memory_order_relaxed)))
 		start_profiler(co->vm);
@@ -483,8 +508,7 @@ static void settle(struct lua_vm *vm, lua_State *L)
 		tell_unnoted();
 		return;
 	}
-	if (unlikely(ticks.process != process_serial))
-		begin_ticks();
+	keep_ticks();
 	home = vm;
 }
 

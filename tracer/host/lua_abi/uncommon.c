@@ -5,6 +5,7 @@
 #include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua/library.h"
+#include "tracer/host/lua/sample.h"
 #include "tracer/host/lua/switch.h"
 #include "tracer/host/lua_abi/abi.h"
 #include "tracer/host/pool/process.h"
@@ -169,6 +170,8 @@ static SLOW void record_unknown(struct thread_state *s, lua_State *L,
 	thread_release(s);
 	if (co->vm->detached)
 		lua_hook_remove(co);
+	else if (lua_is_sampled())
+		lua_hook_set(co); /* takes that of a recording before off */
 	else
 		record_by_asking(me, co, ar, walk, sp);
 	uncommon_pass_on(co, L, ar);
@@ -203,7 +206,7 @@ static bool record_known(struct thread_state *s, lua_State *L,
 		return false;
 	in_place = lua_switch_is_in_place(s, co);
 	if ((!in_place && !may_switch(s, me, co)) || co->vm->detached ||
-	    lua_vm_is_unbound(s) ||
+	    lua_is_sampled() || lua_vm_is_unbound(s) ||
 	    !event_is_recorded(co, ar) || !event_by_layout(&e, me, co, ar))
 		return false;
 	now = chunk_clock(s);

@@ -253,7 +253,8 @@ void diagnose_partial(const char *path, const struct diagnose_facts *facts)
 				"program are not seen, or it is one of several "
 				"LuaJITs, or of one without a profiler, or the "
 				"program uses SIGPROF or seccomp, or uses or "
-				"blocks SIGURG; --lua exact records it");
+				"blocks both SIGURG and SIGWINCH; --lua exact "
+				"records it");
 	if (facts->trouble & TROUBLE_LUA_PASSED)
 		message("a library uses the Lua that is linked into the "
 			"program, and not all of it is seen: open the library "
