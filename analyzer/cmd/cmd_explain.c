@@ -3,18 +3,15 @@
  * the command that shows more.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/base/order.h"
 #include "analyzer/base/text.h"
+#include "analyzer/cmd/explain_seen.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
-#include "analyzer/findings/explain.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_json.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/watch/heap.h"
-#include "analyzer/watch/locks.h"
-#include "analyzer/watch/sleeps.h"
+#include "analyzer/watch/waits.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -33,7 +30,7 @@ static const char *const kinds[EXPLAIN_KINDS] = {
 	[EXPLAIN_HOT] = "hot", [EXPLAIN_SLOW] = "slow",
 	[EXPLAIN_OFTEN] = "often", [EXPLAIN_SLEEP] = "sleep",
 	[EXPLAIN_WAIT] = "wait", [EXPLAIN_LOCK] = "lock",
-	[EXPLAIN_HEAP] = "heap"
+	[EXPLAIN_HEAP] = "heap", [EXPLAIN_JOIN] = "join"
 };
 
 /* ---- the words ---------------------------------------------------------- */
@@ -42,6 +39,8 @@ static const char *const kinds[EXPLAIN_KINDS] = {
 struct teller {
 	struct session *session;
 	const struct explain *found;
+	const struct explain_seen *seen;
+	const struct explain_told *told;
 	const char *traces;      /* the operands, quoted */
 	bool is_profile;         /* there are no single calls */
 	char room[6][OUT_NUMBER];
@@ -131,25 +130,79 @@ static char *tell_wait(struct teller *t, const struct explain_finding *f)
 			 time_of(t, f->typical), name_of(t, f->other), side);
 }
 
-/* A lock that no module holds, or has no symbol, is known by its address. */
+/* An object that no module holds, or has no symbol, is known by its address. */
+static const char *object_name(const struct teller *t, func_id place,
+			       uint64_t address, char room[24])
+{
+	const struct func *const f = place == 0 ? NULL :
+				     func_get(t->session->funcs, place);
+
+	snprintf(room, 24, "at 0x%" PRIx64, address);
+	return f && f->kind == FUNC_NATIVE ? f->name : room;
+}
+
+static const struct explain_told *told_of(const struct teller *t,
+					  const struct explain_finding *f)
+{
+	return &t->told[f->lock == &t->seen->event];
+}
+
+/* For what holders wait themselves. The caller frees the text. */
+static char *chain_text(const struct teller *t, const struct explain_told *told)
+{
+	char *all = mem_copy(""), room[24];
+
+	for (size_t i = 1; i < told->chain_length; i++) {
+		char *const before = all;
+
+		all = mem_print("%s%s waited for %s because of %s",
+			before[0] ? before : " In the longest wait, ",
+			before[0] ? ", which" :
+			name_of(t, told->chain[0].holder),
+			object_name(t, told->chain[i].place,
+				    told->chain[i].address, room),
+			name_of(t, told->chain[i].holder));
+		mem_free(before);
+	}
+	if (all[0]) {
+		char *const before = all;
+
+		all = mem_print("%s.", before);
+		mem_free(before);
+	}
+	return all;
+}
+
 static char *tell_lock(struct teller *t, const struct explain_finding *f)
 {
-	const struct func *const place = f->lock->place == 0 ? NULL :
-		func_get(t->session->funcs, f->lock->place);
-	char address[24], *why = NULL, *text;
+	const bool is_event = f->lock == &t->seen->event;
+	char *const chain = chain_text(t, told_of(t, f));
+	char room[24], *why = mem_copy(""), *text;
 
-	snprintf(address, sizeof(address), "at 0x%" PRIx64, f->lock->address);
-	if (f->other)
-		why = mem_print(" %s of that is because of %s, which has it "
-				"meanwhile.", time_of(t, f->typical),
-				name_of(t, f->other));
-	text = mem_print("Threads wait for %s in %s for the lock %s, up to "
-			 "%" PRIu64 " at a time.%s", time_of(t, f->time),
-			 count_of(t, f->calls, "calls"),
-			 place && place->kind == FUNC_NATIVE ? place->name :
-			 address, f->lock->most, why ? why : "");
-	mem_free(why);
+	if (f->other) {
+		mem_free(why);
+		why = mem_print(is_event ? " %s of that is until %s lets them "
+				"go on." : " %s of that is because of %s, "
+				"which has it meanwhile.",
+				time_of(t, f->typical), name_of(t, f->other));
+	}
+	text = mem_print("Threads wait for %s in %s for the %s %s, up to "
+			 "%" PRIu64 " at a time.%s%s", time_of(t, f->time),
+			 count_of(t, f->calls, "calls"), is_event ?
+			 waits_kind_name(f->lock->kind) : "lock",
+			 object_name(t, f->lock->place, f->lock->address, room),
+			 f->lock->most, why, chain);
+	mem_free_all(why, chain);
 	return text;
+}
+
+static char *tell_join(struct teller *t, const struct explain_finding *f)
+{
+	return mem_print("%s of %s %s ended, and %s never joined or detached: "
+			 "the memory of their stacks is not given back.",
+			 count_of(t, f->calls, "threads"), name_of(t, f->func),
+			 f->calls == 1 ? "has" : "have",
+			 f->calls == 1 ? "was" : "were");
 }
 
 static char *tell_heap(struct teller *t, const struct explain_finding *f)
@@ -172,7 +225,7 @@ static char *sentence_of(struct teller *t, const struct explain_finding *f)
 		[EXPLAIN_HOT] = tell_hot, [EXPLAIN_SLOW] = tell_slow,
 		[EXPLAIN_OFTEN] = tell_often, [EXPLAIN_SLEEP] = tell_sleep,
 		[EXPLAIN_WAIT] = tell_wait, [EXPLAIN_LOCK] = tell_lock,
-		[EXPLAIN_HEAP] = tell_heap
+		[EXPLAIN_HEAP] = tell_heap, [EXPLAIN_JOIN] = tell_join
 	};
 
 	t->used = 0;
@@ -277,6 +330,8 @@ static char *command_of(const struct teller *t, const struct explain_finding *f)
 		f->kind == EXPLAIN_SLEEP ?
 		mem_print("weft coroutines --history %s %s", coroutine,
 			  t->traces) :
+		f->kind == EXPLAIN_JOIN ?
+		mem_print("weft threads --group %s", t->traces) :
 		f->kind == EXPLAIN_LOCK ?
 		mem_print("weft locks --object 0x%" PRIx64 " %s",
 			  f->lock->address, t->traces) :
@@ -310,6 +365,15 @@ static char *join(int count, char **operands)
 
 /* ---- text and JSON ------------------------------------------------------ */
 
+/* Both are whole stacks; the latter may be the former. */
+static void print_holder(const struct explain_told *told)
+{
+	if (told->held_by)
+		out_print(stdout, "   by:        %s\n", told->held_by);
+	if (told->meanwhile)
+		out_print(stdout, "   meanwhile: %s\n", told->meanwhile);
+}
+
 static void print_text(struct teller *t)
 {
 	for (size_t i = 0; i < t->found->count; i++) {
@@ -320,6 +384,8 @@ static void print_text(struct teller *t)
 		if (i > 0)
 			putchar('\n');
 		out_print(stdout, "%zu. %s\n", i + 1, sentence);
+		if (f->lock)
+			print_holder(told_of(t, f));
 		out_print(stdout, "   $ %s\n", command);
 		mem_free_all(sentence, command);
 	}
@@ -340,6 +406,16 @@ static void json_text(const char *key, const char *text)
 static void json_time(struct teller *t, const char *key, ticks time)
 {
 	printf(",\n  \"%s\": %" PRIu64, key, session_ns(t->session, time));
+}
+
+static void json_holder(const struct explain_lock *lock,
+			const struct explain_told *told)
+{
+	printf(",\n  \"object\": \"0x%" PRIx64 "\"", lock->address);
+	if (told->held_by)
+		json_text("by", told->held_by);
+	if (told->meanwhile)
+		json_text("meanwhile", told->meanwhile);
 }
 
 static void print_json(struct teller *t)
@@ -364,8 +440,7 @@ static void print_json(struct teller *t)
 		if (f->coroutine)
 			printf(",\n  \"coroutine\": %" PRIu64, f->coroutine);
 		if (f->lock)
-			printf(",\n  \"object\": \"0x%" PRIx64 "\"",
-			       f->lock->address);
+			json_holder(f->lock, told_of(t, f));
 		if (f->heap)
 			printf(",\n  \"grown_bytes\": %.0f",
 			       f->heap->end - f->heap->half);
@@ -383,198 +458,28 @@ static void print_json(struct teller *t)
 
 /* ---- the command -------------------------------------------------------- */
 
-/* Sleeps take another reading, of traces that have coroutines; a profile does
- * not hold them. The caller frees the list. 0, or -1. */
-static int find_sleeps(struct load *load, struct explain_sleep **list,
-		       size_t *count, ticks *second)
-{
-	struct sleeps sleeps;
-
-	*list = NULL;
-	*count = 0;
-	*second = 0;
-	if (load->is_profile || load->is_part ||
-	    load->session->coroutine_count == 0)
-		return 0;
-	sleeps_init(&sleeps, load->session);
-	if (load_again(load, &sleeps_sink, &sleeps) != 0) {
-		sleeps_fini(&sleeps);
-		return -1;
-	}
-	*list = mem_alloc((sleeps.count + 1) * sizeof(**list));
-	for (size_t i = 0; i < sleeps.count; i++) {
-		const struct sleep *const s = &sleeps.list[i];
-
-		(*list)[(*count)++] = (struct explain_sleep){
-			s->where, s->body, s->count, s->sum, s->longest, s->at,
-			s->coroutine, s->process };
-	}
-	*second = sleeps.second;
-	sleeps_fini(&sleeps);
-	return 0;
-}
-
-/* What called a function of libc. */
-static func_id caller_of(const struct waits *w, stack_id stack)
-{
-	const stack_id below = stack ? stack_table_get(w->stacks, stack)->below
-			     : 0;
-
-	return below ? stack_table_get(w->stacks, below)->func : 0;
-}
-
-static void take_lock(struct explain_lock *lock, const struct waits *w,
-		      const struct locks_object *o)
-{
-	size_t count;
-	struct locks_stack *const stacks = locks_stacks(w, o, &count);
-
-	*lock = (struct explain_lock){
-		.func = stack_table_get(w->stacks, o->first)->func,
-		.place = o->place, .address = o->of.address,
-		.waits = o->waits, .most = o->most, .waiting = o->waiting };
-	for (size_t i = 0; i < count; i++) {
-		if (stacks[i].role != LOCKS_HOLDS ||
-		    stacks[i].waiting <= lock->because)
-			continue;
-		lock->because = stacks[i].waiting;
-		lock->holder = caller_of(w, stacks[i].stack);
-	}
-	mem_free(stacks);
-}
-
-/* Waits for locks take another reading, of traces that have them. 0, or -1. */
-static int find_lock(struct load *load, struct explain_lock *lock)
-{
-	struct locks_object *list;
-	struct waits w;
-	size_t count;
-
-	*lock = (struct explain_lock){ 0 };
-	if (load->is_profile || load->is_part ||
-	    !session_note(load->session, "waits"))
-		return 0;
-	waits_init(&w, load->session);
-	if (load_again(load, &waits_sink, &w) != 0) {
-		waits_fini(&w);
-		return -1;
-	}
-	waits_sort(&w);
-	list = locks_list(&w, &count);
-	for (size_t i = 0; i < count && lock->func == 0; i++)
-		if (list[i].of.kind == WAIT_MUTEX ||
-		    list[i].of.kind == WAIT_READ)
-			take_lock(lock, &w, &list[i]);
-	mem_free(list);
-	waits_fini(&w);
-	return 0;
-}
-
-/* The innermost function that is no place in code without hooks; 0: none. */
-static func_id taker_of(const struct session *s, const struct heap *h,
-			stack_id stack)
-{
-	while (stack != 0) {
-		const struct stack_frame *const f = stack_table_get(h->stacks,
-								    stack);
-
-		if (!(f->flags & STACK_OMITTED) &&
-		    !strstr(func_get(s->funcs, f->func)->name, "+0x"))
-			return f->func;
-		stack = f->below;
-	}
-	return 0;
-}
-
-/* Who took most of the growth. */
-static void take_growth(struct explain_heap *to, const struct session *s,
-			const struct heap *h, const struct heap_table *t)
-{
-	const size_t funcs = func_count(s->funcs) + 1;
-	double *const grown = mem_alloc(funcs * sizeof(*grown));
-
-	for (size_t i = 0; i < t->count; i++)
-		grown[taker_of(s, h, t->rows[i].stack)] +=
-			t->rows[i].in_use.bytes - t->rows[i].before.bytes;
-	for (func_id f = 1; f < funcs; f++) {
-		if (grown[f] <= to->grown)
-			continue;
-		to->func = f;
-		to->grown = grown[f];
-	}
-	mem_free(grown);
-	to->half = t->all.before.bytes;
-	to->end = t->all.in_use.bytes;
-	/* Blocks that were there before have the same weight at both times. */
-	to->error = to->end <= to->half ? 0 :
-		sqrt(t->all.in_use.variance * (1 - to->half / to->end));
-}
-
-static ticks last_tick(const struct session *s)
-{
-	ticks last = session_first_tick(s);
-
-	for (size_t i = 0; i < s->thread_count; i++)
-		last = MAX(s->threads[i].last, last);
-	return last;
-}
-
-/* Memory, likewise. */
-static int find_heap(struct load *load, struct explain_heap *to)
-{
-	struct session *const s = load->session;
-	const ticks first = session_first_tick(s), last = last_tick(s);
-	const ticks end = last - (last - first) / 20;
-	struct heap_table t;
-	uint8_t *threads;
-	struct heap h;
-
-	*to = (struct explain_heap){ .since = (last - first) / 2 };
-	if (load->is_profile || load->is_part || !session_note(s, "heap"))
-		return 0;
-	heap_init(&h, s);
-	if (load_again(load, &heap_sink, &h) != 0) {
-		heap_fini(&h);
-		return -1;
-	}
-	threads = filter_args_threads(s);
-	heap_sum_up(&h, threads, first + to->since, end, &t);
-	take_growth(to, s, &h, &t);
-	mem_free(t.rows);
-	heap_sum_up(&h, threads, first + to->since / 2 * 3, end, &t);
-	to->later = t.all.before.bytes;
-	mem_free(t.rows);
-	mem_free(threads);
-	heap_fini(&h);
-	return 0;
-}
-
 static enum cmd_exit explain(struct load *load, const char *traces)
 {
-	struct explain_lock lock;
-	struct explain_heap heap;
+	struct explain_told told[2];
+	struct explain_seen seen;
 	struct explain found;
 	struct teller t = { .session = load->session, .found = &found,
-			    .traces = traces,
+			    .seen = &seen, .told = told, .traces = traces,
 			    .is_profile = load->is_profile };
-	struct explain_sleep *sleeps;
-	ticks second;
-	size_t count;
+	const int status = explain_see(load, &seen, told);
 
-	if (find_lock(load, &lock) != 0 || find_heap(load, &heap) != 0 ||
-	    find_sleeps(load, &sleeps, &count, &second) != 0)
-		return CMD_UNREADABLE;
-	explain_find(&found, load->session, sleeps, count, second, &lock,
-		     &heap);
-	mem_free(sleeps);
-	if (arg_json) {
-		header_print_losses(load);
-		print_json(&t);
-	} else {
-		reading_print_header(load);
-		print_text(&t);
+	if (status == 0) {
+		explain_find(&found, load->session, &seen);
+		if (arg_json) {
+			header_print_losses(load);
+			print_json(&t);
+		} else {
+			reading_print_header(load);
+			print_text(&t);
+		}
 	}
-	return CMD_OK;
+	explain_unsee(&seen, told);
+	return status == 0 ? CMD_OK : CMD_UNREADABLE;
 }
 
 static int explain_prepare(struct reading *r)
@@ -608,9 +513,10 @@ const struct cmd cmd_explain = {
 	"that is called very often for each call of its caller; a coroutine\n"
 	"that slept for long, and in which function; a function that is\n"
 	"blocked for long, and whether one thread has most of that; if the\n"
-	"trace was recorded with --waits, a lock that threads wait for, and\n"
-	"because of which function; with --heap, memory in use that grows,\n"
-	"and who took it. What took longest comes first.\n"
+	"trace was recorded with --waits, a lock that threads wait for, who\n"
+	"has it, and what that one does meanwhile; and threads that nobody\n"
+	"joins; with --heap, memory in use that grows, and who took it. What\n"
+	"took longest comes first.\n"
 	"\n"
 	"If nothing stands out, it says that. docs/report-reading.md says how\n"
 	"much is much.",

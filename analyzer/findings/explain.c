@@ -299,15 +299,14 @@ static void find_often(struct work *w)
 
 /* ---- the coroutine that sleeps ------------------------------------------ */
 
-static void find_sleep(struct work *w, const struct explain_sleep *s, size_t n,
-		       ticks second)
+static void find_sleep(struct work *w, const struct explain_seen *seen)
 {
-	const struct explain_sleep *best = NULL;
+	const struct explain_sleep *const s = seen->sleeps, *best = NULL;
 	uint64_t count = 0;
 	ticks sum = 0;
 	struct explain_finding *f;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < seen->sleep_count; i++) {
 		count += s[i].count;
 		sum += s[i].sum;
 		if (!best || s[i].longest > best->longest)
@@ -320,7 +319,8 @@ static void find_sleep(struct work *w, const struct explain_sleep *s, size_t n,
 			     0;
 
 	/* While a thread has no core, all of its coroutines sleep. */
-	if (best->longest / SLEEP_TIMES < others || best->longest / 2 < second)
+	if (best->longest / SLEEP_TIMES < others ||
+	    best->longest / 2 < seen->second)
 		return;
 	f = add(w, EXPLAIN_SLEEP, best->where);
 	f->other = best->body;
@@ -442,12 +442,22 @@ static void find_heap(struct work *w, const struct explain_heap *heap)
 
 /* ---- all ---------------------------------------------------------------- */
 
-ORDER_BY(compare_findings, struct explain_finding, DOWN(time) ?: UP(kind))
+/* Threads that nobody joins are a fault, not only what may be one. Who has a
+ * lock tells more than a function that waits, perhaps with that lock. */
+static ticks rank_of(const struct explain *e, const struct explain_finding *f)
+{
+	ticks rank = f->kind == EXPLAIN_JOIN ? UINT64_MAX : f->time;
+
+	for (size_t i = 0; f->kind == EXPLAIN_WAIT && i < e->count; i++)
+		if (e->finding[i].kind == EXPLAIN_LOCK)
+			rank = MIN(rank, e->finding[i].time - 1);
+	return rank;
+}
+
+ORDER_BY(compare_findings, struct explain_finding, DOWN(rank) ?: UP(kind))
 
 void explain_find(struct explain *e, struct session *s,
-		  const struct explain_sleep *sleeps, size_t sleep_count,
-		  ticks second, const struct explain_lock *lock,
-		  const struct explain_heap *heap)
+		  const struct explain_seen *seen)
 {
 	struct work w = { .out = e, .session = s, .flat = flat_new(s, NULL) };
 	func_id but = 0;
@@ -459,12 +469,18 @@ void explain_find(struct explain *e, struct session *s,
 	if (w.flat->has_quantiles)
 		find_slow(&w);
 	find_often(&w);
-	find_sleep(&w, sleeps, sleep_count, second);
-	if (find_lock(&w, lock))
-		but = lock->func;
+	find_sleep(&w, seen);
+	if (find_lock(&w, &seen->lock))
+		but = seen->lock.func;
+	else if (find_lock(&w, &seen->event))
+		but = seen->event.func;
 	if (e->has_switches)
 		find_wait(&w, but);
-	find_heap(&w, heap);
+	find_heap(&w, &seen->heap);
+	if (seen->unjoined > 0)
+		add(&w, EXPLAIN_JOIN, seen->maker)->calls = seen->unjoined;
+	for (size_t i = 0; i < e->count; i++)
+		e->finding[i].rank = rank_of(e, &e->finding[i]);
 	order_sort(e->finding, e->count, compare_findings);
 	flat_free(w.flat);
 }

@@ -16,8 +16,10 @@ enum explain_kind {
 	EXPLAIN_SLEEP,    /* a coroutine was suspended for long */
 	EXPLAIN_WAIT,     /* a function waits for long: for a lock, a read, a
 	                   * sleep; not for a core */
-	EXPLAIN_LOCK,     /* threads wait for a lock for long */
+	EXPLAIN_LOCK,     /* threads wait for a lock for long, or until
+	                   * others tell them something */
 	EXPLAIN_HEAP,     /* memory in use grows */
+	EXPLAIN_JOIN,     /* threads ended, and are never joined */
 	EXPLAIN_KINDS
 };
 
@@ -29,7 +31,7 @@ struct explain_finding {
 	                          * OFTEN: the caller; SLEEP: the body; LOCK:
 	                          * who holds it, 0: not known */
 	uint64_t calls;          /* of func; OFTEN: by other; SLEEP: sleeps;
-	                          * LOCK: waits */
+	                          * LOCK: waits; JOIN: threads */
 	uint64_t other_calls;    /* OFTEN: of other */
 	ticks time;              /* HOT: own; SLOW: the slowest call; OFTEN: of
 	                          * these calls; SLEEP: the longest; WAIT: off
@@ -38,6 +40,7 @@ struct explain_finding {
 	ticks typical;           /* SLOW: half of the calls took no longer;
 	                          * SLEEP: the mean of the others; WAIT: on the
 	                          * CPU; LOCK: of the waits, because of other */
+	ticks rank;              /* by which findings are sorted */
 	ticks at;                /* SLEEP: when it was over */
 	uint64_t coroutine;      /* SLEEP: its serial */
 	uint32_t process;        /* SLEEP: its index */
@@ -60,13 +63,14 @@ struct explain_sleep {
 	uint32_t process;        /* the coroutine's; index */
 };
 
-/* The lock for which was waited most; times are ticks. */
+/* The object for which was waited most; times are ticks. */
 struct explain_lock {
 	func_id func;            /* of libc, in which was waited; 0: there is no
-	                          * such lock */
+	                          * such object */
+	uint32_t kind;           /* WAIT_MUTEX and so on */
 	func_id holder;          /* because of whom was waited most; 0: not
 	                          * known */
-	func_id place;           /* where the lock lies, as a function; or 0 */
+	func_id place;           /* where it lies, as a function; or 0 */
 	uint64_t address;
 	uint64_t waits, most;    /* waits, and how many at a time */
 	ticks waiting, because;  /* in all, and because of holder */
@@ -83,17 +87,30 @@ struct explain_heap {
 	ticks since;             /* half of the time */
 };
 
+/* What single events tell beside the tree. */
+struct explain_seen {
+	const struct explain_sleep *sleeps;
+	size_t sleep_count;
+	ticks second;            /* the longest suspension of any coroutine but
+	                          * that which was suspended longest */
+	struct explain_lock lock; /* mutex or read-write lock, */
+	struct explain_lock event; /* and what threads tell each other by:
+	                          * condition variable, semaphore, barrier */
+	struct explain_heap heap;
+	func_id maker;           /* who made most of the threads that have
+	                          * ended and should have been joined, */
+	uint64_t unjoined;       /* and how many; 0: there are none */
+};
+
 struct explain {
 	struct explain_finding finding[EXPLAIN_KINDS]; /* at most one a kind,
-	                          * the longest time first */
+	                          * by falling rank */
 	size_t count;
 	bool has_switches;       /* else waiting is not known, and times on the
 	                          * CPU are elapsed ones */
 };
 
-/* Look for all kinds; the session needs histograms for EXPLAIN_SLOW. second is
- * the longest suspension of any coroutine but that which was suspended longest.
- * The lock and the heap are borrowed by the findings. Never fails. */
+/* Look for all kinds; the session needs histograms for EXPLAIN_SLOW. What was
+ * seen is borrowed by the findings. Never fails. */
 void explain_find(struct explain *, struct session *,
-		  const struct explain_sleep *, size_t sleeps, ticks second,
-		  const struct explain_lock *, const struct explain_heap *);
+		  const struct explain_seen *);

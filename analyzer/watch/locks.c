@@ -202,3 +202,68 @@ struct locks_stack *locks_stacks(const struct waits *w,
 	*count = to.count;
 	return to.list;
 }
+
+/* ---- chains ---- */
+
+/* The longest turn in which that span waited, if it is longer than t. holder:
+ * whose; 0: anybody's. */
+static void see_turns(const struct waits *w, const struct waits_span *s,
+		      stack_id holder, struct locks_turn *t)
+{
+	ticks from = s->begin;
+	size_t i = ORDER_FIRST(k, w->end_count,
+		(waits_compare(&w->ends[k].of, &s->of) ?:
+		 ORDER(w->ends[k].at, s->begin + 1)) < 0);
+
+	for (; i < w->end_count && w->ends[i].at < s->end &&
+	     waits_compare(&w->ends[i].of, &s->of) == 0; i++) {
+		const struct waits_end *const e = &w->ends[i];
+
+		if (e->thread == s->thread)
+			continue;
+		if ((holder == 0 || e->stack == holder) &&
+		    e->at - from > t->to - t->from)
+			*t = (struct locks_turn){ s->of, s->place, e->thread,
+						  e->stack, from, e->at };
+		from = e->at;
+	}
+}
+
+/* For what the thread waited in most of a turn; NULL: for nothing. */
+static const struct waits_span *waited_in(const struct waits *w,
+					  const struct locks_turn *t)
+{
+	const struct waits_span *best = NULL;
+	ticks most = (t->to - t->from) / 2;
+
+	for (size_t i = 0; i < w->span_count; i++) {
+		const struct waits_span *const s = &w->spans[i];
+		const ticks from = MAX(s->begin, t->from);
+		const ticks to = MIN(s->end, t->to);
+
+		if (s->thread != t->thread || to <= from || to - from <= most)
+			continue;
+		most = to - from;
+		best = s;
+	}
+	return best;
+}
+
+size_t locks_chain(const struct waits *w, const struct locks_object *o,
+		   stack_id holder, struct locks_turn *chain, size_t room)
+{
+	const struct waits_span *next;
+	size_t n = 0;
+
+	*chain = (struct locks_turn){ .from = 0 };
+	for (size_t i = o->span; i < o->span + o->spans; i++)
+		see_turns(w, &w->spans[i], holder, chain);
+	while (n < room && chain[n].to > 0) {
+		next = ++n < room ? waited_in(w, &chain[n - 1]) : NULL;
+		if (!next)
+			break;
+		chain[n] = (struct locks_turn){ .from = 0 };
+		see_turns(w, next, 0, &chain[n]);
+	}
+	return n;
+}

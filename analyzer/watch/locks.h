@@ -45,6 +45,21 @@ struct locks_stack {
 	ticks longest;           /* wait, or time held */
 };
 
+/* Who had an object while others waited for it. */
+struct locks_turn {
+	struct waits_object of;
+	func_id place;           /* where it lies, as a function; or 0 */
+	uint32_t thread;         /* whose call let one of them go on, */
+	stack_id stack;          /* and that call */
+	ticks from, to;          /* the longest time that one waited for it */
+};
+
+/* The longest turn of an object that ended in a call of that stack, then that
+ * of the object for which its thread waited for more than half of it, and so
+ * on: room at most. Returns how many. */
+size_t locks_chain(const struct waits *, const struct locks_object *,
+		   stack_id holder, struct locks_turn *chain, size_t room);
+
 /* The stacks of one object: by role, then by falling waiting. The caller frees
  * the array with mem_free. */
 struct locks_stack *locks_stacks(const struct waits *,

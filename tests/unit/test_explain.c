@@ -33,7 +33,7 @@ static node_id put(node_id parent, const char *name, uint64_t calls,
 	return id;
 }
 
-static struct explain_heap heap;
+static struct explain_seen seen;
 
 /* The function and the time of the only finding of a kind; "" and 0. */
 static const char *find(enum explain_kind kind, uint64_t *ms)
@@ -41,8 +41,7 @@ static const char *find(enum explain_kind kind, uint64_t *ms)
 	const char *name = "";
 
 	*ms = 0;
-	explain_find(&found, session, NULL, 0, 0,
-		     &(struct explain_lock){ 0 }, &heap);
+	explain_find(&found, session, &seen);
 	for (size_t i = 0; i < found.count; i++) {
 		if (found.finding[i].kind != kind)
 			continue;
@@ -120,8 +119,7 @@ void test_explain_tells_the_longest_first(void)
 		main = put(0, "main", 1, 10, 0, 0);
 		put(main, "burns", 100, k ? 900 : 300, 0, 0);
 		put(main, "naps", 100, 1, k ? 300 : 900, 0);
-		explain_find(&found, session, NULL, 0, 0,
-			     &(struct explain_lock){ 0 }, &heap);
+		explain_find(&found, session, &seen);
 		if (CHECK_EQ(found.count, 2))
 			CHECK_EQ(found.finding[k].kind, EXPLAIN_WAIT);
 		session_free(session);
@@ -148,11 +146,42 @@ void test_explain_memory_grows(void)
 	begin();
 	func = cct_get(session->cct, put(0, "main", 1, 10, 0, 0))->func;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		heap = (struct explain_heap){ cases[i].half, cases[i].later,
+		seen.heap = (struct explain_heap){ cases[i].half, cases[i].later,
 			cases[i].end, cases[i].error, func, 1e6, 0 };
 		CHECK_STR(find(EXPLAIN_HEAP, &ms), cases[i].grows ? "main" :
 			  "");
 	}
-	heap = (struct explain_heap){ 0 };
+	seen = (struct explain_seen){ 0 };
+	session_free(session);
+}
+
+/* That threads are never joined is a fault, whatever else takes long; and what
+ * they wait for is told as an event only where it is no lock. */
+void test_explain_threads_and_what_they_wait_for(void)
+{
+	const func_id lock = sessions_func(session = sessions_new(
+		UINT64_C(1000000000), "main"), 1, 160, "lock");
+	uint64_t ms;
+
+	cct_collect_cpu(session->cct);
+	functions = 20;
+	put(put(0, "main", 1, 100, 0, 0), "burns", 10, 900, 0, 0);
+	seen.maker = lock;
+	seen.unjoined = 3;
+	seen.event = (struct explain_lock){ .func = lock, .waits = 5,
+					    .waiting = 500 * MS };
+	CHECK_STR(find(EXPLAIN_JOIN, &ms), "lock");
+	CHECK_EQ(found.finding[0].kind, EXPLAIN_JOIN);
+	CHECK_EQ(found.finding[0].calls, 3);
+	check(EXPLAIN_LOCK, "lock", 500);
+	seen.lock = seen.event;
+	seen.lock.waiting = 300 * MS;
+	check(EXPLAIN_LOCK, "lock", 300);
+	put(0, "naps", 10, 1, 700, 0);
+	check(EXPLAIN_WAIT, "naps", 700);
+	CHECK_EQ(found.finding[1].kind, EXPLAIN_HOT);
+	CHECK_EQ(found.finding[2].kind, EXPLAIN_LOCK);
+	seen = (struct explain_seen){ 0 };
+	check(EXPLAIN_JOIN, "", 0);
 	session_free(session);
 }

@@ -1,0 +1,325 @@
+/* explain_seen.c - readings of the trace beside the usual one, for weft explain:
+ * sleeps of coroutines, what threads wait for, and memory.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/cmd/explain_seen.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
+#include "analyzer/args/filter_args.h"
+#include "analyzer/watch/heap.h"
+#include "analyzer/watch/locks.h"
+#include "analyzer/watch/sleeps.h"
+#include "analyzer/watch/snapshots/snapshots.h"
+#include "analyzer/watch/threads.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Sleeps take another reading, of traces that have coroutines. 0, or -1. */
+static int find_sleeps(struct load *load, struct explain_seen *to)
+{
+	struct explain_sleep *list;
+	struct sleeps sleeps;
+
+	if (load->session->coroutine_count == 0)
+		return 0;
+	sleeps_init(&sleeps, load->session);
+	if (load_again(load, &sleeps_sink, &sleeps) != 0) {
+		sleeps_fini(&sleeps);
+		return -1;
+	}
+	to->sleeps = list = mem_alloc((sleeps.count + 1) * sizeof(*list));
+	for (size_t i = 0; i < sleeps.count; i++) {
+		const struct sleep *const s = &sleeps.list[i];
+
+		list[to->sleep_count++] = (struct explain_sleep){
+			s->where, s->body, s->count, s->sum, s->longest, s->at,
+			s->coroutine, s->process };
+	}
+	to->second = sleeps.second;
+	sleeps_fini(&sleeps);
+	return 0;
+}
+
+/* ---- what threads wait for ---------------------------------------------- */
+
+/* What called a function of libc. */
+static stack_id caller_of(const struct waits *w, stack_id stack)
+{
+	return stack ? stack_table_get(w->stacks, stack)->below : 0;
+}
+
+static func_id func_of(const struct waits *w, stack_id stack)
+{
+	return stack ? stack_table_get(w->stacks, stack)->func : 0;
+}
+
+/* Of the calls that let waiting threads go on, that for which was waited
+ * most. */
+static stack_id holder_of(const struct waits *w, const struct locks_object *o,
+			  ticks *because)
+{
+	size_t count;
+	struct locks_stack *const stacks = locks_stacks(w, o, &count);
+	stack_id holder = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (stacks[i].role != LOCKS_HOLDS ||
+		    stacks[i].waiting <= *because)
+			continue;
+		*because = stacks[i].waiting;
+		holder = stacks[i].stack;
+	}
+	mem_free(stacks);
+	return holder;
+}
+
+static bool is_lock(const struct locks_object *o)
+{
+	return o->of.kind == WAIT_MUTEX || o->of.kind == WAIT_READ;
+}
+
+static bool is_event(const struct locks_object *o)
+{
+	return o->of.kind == WAIT_CONDITION || o->of.kind == WAIT_SEMAPHORE ||
+	       o->of.kind == WAIT_BARRIER;
+}
+
+/* What the thread that had the object did in the middle of its longest turn. */
+struct meanwhile {
+	struct stack_table *stacks;
+	uint32_t thread;
+	stack_id stack;
+};
+
+static void take_stack(void *ctx, const struct snapshot_stack *s)
+{
+	struct meanwhile *const m = ctx;
+
+	if (!s->is_thread || s->thread != m->thread)
+		return;
+	m->stack = 0;
+	for (size_t i = 0; i < s->count; i++)
+		m->stack = stack_table_push(m->stacks, m->stack,
+			s->frames[i].func ? s->frames[i].func :
+			s->frames[i].omitted, s->frames[i].flags |
+			(s->frames[i].omitted ? STACK_OMITTED : 0));
+}
+
+static int see_meanwhile(struct load *load, struct waits *w,
+			 const struct locks_turn *turn, char **text)
+{
+	const ticks at = turn->from + (turn->to - turn->from) / 2;
+	struct meanwhile m = { w->stacks, turn->thread, 0 };
+	struct snapshots *const s = snapshots_new(&at, 1);
+	const int status = load_again(load, &snapshots_sink, s);
+
+	if (status == 0)
+		snapshots_each(s, load->session->funcs, take_stack, &m);
+	snapshots_free(s);
+	if (m.stack)
+		*text = stack_table_text(w->stacks, load->session->funcs,
+					 m.stack, " > ");
+	return status;
+}
+
+/* Who has it, down to the last one of the chain. */
+static int see_holder(struct load *load, struct waits *w,
+		      const struct locks_object *o, struct explain_told *told)
+{
+	ticks because = 0;
+	const stack_id holder = holder_of(w, o, &because);
+	struct locks_turn chain[EXPLAIN_CHAIN];
+	const size_t n = holder == 0 ? 0 :
+			 locks_chain(w, o, holder, chain, EXPLAIN_CHAIN);
+
+	for (size_t i = 0; i < n; i++) {
+		told->chain[i].place = chain[i].place;
+		told->chain[i].address = chain[i].of.address;
+		told->chain[i].holder =
+			func_of(w, caller_of(w, chain[i].stack));
+	}
+	told->chain_length = n;
+	if (n == 0)
+		return 0;
+	told->held_by = stack_table_text(w->stacks, load->session->funcs,
+		caller_of(w, chain[n - 1].stack), " > ");
+	return see_meanwhile(load, w, &chain[n - 1], &told->meanwhile);
+}
+
+static struct explain_lock lock_of(const struct waits *w,
+				   const struct locks_object *o)
+{
+	struct explain_lock lock = { .func = func_of(w, o->first),
+		.kind = o->of.kind, .place = o->place,
+		.address = o->of.address, .waits = o->waits, .most = o->most,
+		.waiting = o->waiting };
+
+	lock.holder = func_of(w, caller_of(w, holder_of(w, o, &lock.because)));
+	return lock;
+}
+
+/* Who made most of the threads that nobody joins. */
+static void see_unjoined(const struct session *s, const struct waits *w,
+			 struct explain_seen *to)
+{
+	const size_t funcs = func_count(s->funcs) + 1;
+	uint64_t *const made = mem_alloc(funcs * sizeof(*made));
+	size_t count;
+	struct threads_row *const rows = threads_list(s, w, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].fate == THREADS_ENDED && rows[i].is_owed)
+			made[func_of(w, rows[i].made_by)]++;
+	for (func_id f = 1; f < funcs; f++) {
+		if (made[f] <= to->unjoined)
+			continue;
+		to->unjoined = made[f];
+		to->maker = f;
+	}
+	mem_free_all(rows, made);
+}
+
+static int see_waits(struct load *load, struct waits *w,
+		     struct explain_seen *to, struct explain_told *told)
+{
+	size_t count;
+	struct locks_object *const list = locks_list(w, &count);
+	int status = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct explain_lock *const of =
+			is_lock(&list[i]) ? &to->lock :
+			is_event(&list[i]) ? &to->event : NULL;
+
+		if (!of || of->func != 0)
+			continue;
+		*of = lock_of(w, &list[i]);
+		if (status == 0)
+			status = see_holder(load, w, &list[i],
+					    &told[of == &to->event]);
+	}
+	see_unjoined(load->session, w, to);
+	mem_free(list);
+	return status;
+}
+
+/* Waits take another reading, of traces that have them. 0, or -1. */
+static int find_waits(struct load *load, struct explain_seen *to,
+		      struct explain_told *told)
+{
+	struct waits w;
+	int status;
+
+	if (!session_note(load->session, "waits"))
+		return 0;
+	waits_init(&w, load->session);
+	status = load_again(load, &waits_times_sink, &w);
+	if (status == 0) {
+		waits_sort(&w);
+		status = see_waits(load, &w, to, told);
+	}
+	waits_fini(&w);
+	return status;
+}
+
+/* ---- memory ------------------------------------------------------------- */
+
+/* The innermost function that is no place in code without hooks; 0: none. */
+static func_id taker_of(const struct session *s, const struct heap *h,
+			stack_id stack)
+{
+	while (stack != 0) {
+		const struct stack_frame *const f = stack_table_get(h->stacks,
+								    stack);
+
+		if (!(f->flags & STACK_OMITTED) &&
+		    !strstr(func_get(s->funcs, f->func)->name, "+0x"))
+			return f->func;
+		stack = f->below;
+	}
+	return 0;
+}
+
+/* Who took most of the growth. */
+static void take_growth(struct explain_heap *to, const struct session *s,
+			const struct heap *h, const struct heap_table *t)
+{
+	const size_t funcs = func_count(s->funcs) + 1;
+	double *const grown = mem_alloc(funcs * sizeof(*grown));
+
+	for (size_t i = 0; i < t->count; i++)
+		grown[taker_of(s, h, t->rows[i].stack)] +=
+			t->rows[i].in_use.bytes - t->rows[i].before.bytes;
+	for (func_id f = 1; f < funcs; f++) {
+		if (grown[f] <= to->grown)
+			continue;
+		to->func = f;
+		to->grown = grown[f];
+	}
+	mem_free(grown);
+	to->half = t->all.before.bytes;
+	to->end = t->all.in_use.bytes;
+	/* Blocks that were there before have the same weight at both times. */
+	to->error = to->end <= to->half ? 0 :
+		sqrt(t->all.in_use.variance * (1 - to->half / to->end));
+}
+
+static ticks last_tick(const struct session *s)
+{
+	ticks last = session_first_tick(s);
+
+	for (size_t i = 0; i < s->thread_count; i++)
+		last = MAX(s->threads[i].last, last);
+	return last;
+}
+
+/* Memory, likewise. */
+static int find_heap(struct load *load, struct explain_heap *to)
+{
+	struct session *const s = load->session;
+	const ticks first = session_first_tick(s), last = last_tick(s);
+	const ticks end = last - (last - first) / 20;
+	struct heap_table t;
+	uint8_t *threads;
+	struct heap h;
+
+	*to = (struct explain_heap){ .since = (last - first) / 2 };
+	if (!session_note(s, "heap"))
+		return 0;
+	heap_init(&h, s);
+	if (load_again(load, &heap_sink, &h) != 0) {
+		heap_fini(&h);
+		return -1;
+	}
+	threads = filter_args_threads(s);
+	heap_sum_up(&h, threads, first + to->since, end, &t);
+	take_growth(to, s, &h, &t);
+	mem_free(t.rows);
+	heap_sum_up(&h, threads, first + to->since / 2 * 3, end, &t);
+	to->later = t.all.before.bytes;
+	mem_free(t.rows);
+	mem_free(threads);
+	heap_fini(&h);
+	return 0;
+}
+
+/* ------------------------------------------------------------------------- */
+
+int explain_see(struct load *load, struct explain_seen *seen,
+		struct explain_told told[2])
+{
+	*seen = (struct explain_seen){ .sleeps = NULL };
+	told[0] = told[1] = (struct explain_told){ .held_by = NULL };
+	if (load->is_profile || load->is_part)
+		return 0;
+	return find_sleeps(load, seen) != 0 ||
+	       find_waits(load, seen, told) != 0 ||
+	       find_heap(load, &seen->heap) != 0 ? -1 : 0;
+}
+
+void explain_unsee(struct explain_seen *seen, struct explain_told told[2])
+{
+	mem_free((void *)seen->sleeps);
+	for (int i = 0; i < 2; i++)
+		mem_free_all(told[i].held_by, told[i].meanwhile);
+}

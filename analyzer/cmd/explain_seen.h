@@ -1,0 +1,27 @@
+/* explain_seen.h - what weft explain reads of a trace beside its tree.
+ * SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "analyzer/findings/explain.h"
+#include "analyzer/load/load.h"
+
+/* Of an object that threads wait for: who has it, for what that one waits
+ * meanwhile, and so on. */
+enum { EXPLAIN_CHAIN = 6 };
+struct explain_told {
+	struct {
+		func_id place;   /* where the object lies, or 0 */
+		uint64_t address;
+		func_id holder;
+	} chain[EXPLAIN_CHAIN];
+	size_t chain_length;
+	/* Of the last one of the chain: the stack that let others go on, and
+	 * what its thread was doing before; NULL: not known. */
+	char *held_by, *meanwhile;
+};
+
+/* Of a whole trace; else nothing is seen. told: of seen->lock, and of
+ * seen->event. explain_unsee frees what it made, also where it fails. 0, or
+ * -1: an error was added. */
+int explain_see(struct load *, struct explain_seen *, struct explain_told[2]);
+void explain_unsee(struct explain_seen *, struct explain_told[2]);
