@@ -24,13 +24,15 @@ same_calls
 
 # Threads of which nothing is there are counted as well, and those without a place.
 record --pool-size 1M -- "$P/p_threads" at-once 500 || fail "a small pool"
-# threads FILE: of those that its first line has, and those beyond, the sum.
+# threads FILE: of those that its first line has, and those beyond, the sum. One that
+# finds no place may find one later, on a slow machine, and is both.
 threads() {
 	local all beyond
 	all=$(sed -nE '/^#|lost/!s/.*[^0-9]([0-9]+) threads?(,.*|$)/\1/p' "$1" |
 		head -n 1)
 	beyond=$(sed -nE 's/.*lost:* *([0-9]+) threads beyond .*/\1/p' "$1")
-	[ $((all + ${beyond:-0})) = 501 ] ||
+	[ $((all + ${beyond:-0})) -ge 501 ] && [ "$all" -le 501 ] &&
+		[ "${beyond:-0}" -le $((501 - 128)) ] ||
 		fail "500 threads and the main one: $all and $beyond beyond"
 }
 threads "$T/err"

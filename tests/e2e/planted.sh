@@ -4,7 +4,7 @@
 # kept while its holder sleeps, a chain of locks, readers behind a writer, a slow
 # producer, a slow disk, threads that nobody joins, a lock that a coroutine keeps
 # while it is suspended, and one lock for all calls of Lua. It says who has the lock,
-# and what that one did meanwhile, in both languages.
+# in both languages; and, unless that one had no core, what it did meanwhile.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 lua=$1
@@ -13,12 +13,12 @@ pkg-config --exists "$lua" || { echo "no $lua for programs"; exit 77; }
 gcc -O1 -g -D_GNU_SOURCE -finstrument-functions tests/prog/lua/planted.c \
 	-o "$T/planted" -pthread $(pkg-config --cflags --libs "$lua") ||
 	fail "the program is not built"
-times=1
+times=3
 [ -z "${DEEP-}" ] || times=20
 
 # begins CASE LINE [BY MEANWHILE]: with a finding, and its stacks, as patterns.
 begins() {
-	local i
+	local i met=0
 	for i in $(seq "$times"); do
 		record --waits -- "$T/planted" "$1" \
 			< <(for k in 1 2 3 4 5 6 7 8 9 10 11 12; do
@@ -30,11 +30,13 @@ begins() {
 		grep -q "^1\\. $2" "$T/said" || fail "$1, run $i: $(cat "$T/said")"
 		[ $# = 2 ] && continue
 		sed 1,/^1/d "$T/said" | head -n 2 >"$T/stacks"
-		sed -n 1p "$T/stacks" | grep -q "^   by:        .*$3$" &&
-			sed -n 2p "$T/stacks" |
-			grep -q "^   meanwhile: .*$4$" ||
+		sed -n 1p "$T/stacks" | grep -q "^   by:        .*$3$" ||
 			fail "$1, run $i, stacks: $(cat "$T/said")"
+		sed -n 2p "$T/stacks" | grep -q "^   meanwhile: .*$4$" &&
+			met=$((met + 1))
 	done
+	[ $# = 2 ] || [ $met -gt $((times / 2)) ] ||
+		fail "$1: what it did meanwhile, $met times: $(cat "$T/said")"
 }
 lines=' <server.lua:[0-9]*> >'
 begins yield 'Threads wait .* the lock index_lock, .* because of l_unlock' \

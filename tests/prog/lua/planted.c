@@ -1,7 +1,7 @@
-/* planted.c - "planted CASE": a server with one fault, which is what its threads
- * wait for. Its cases: convoy, chain, readers, producer, disk, join; with Lua:
- * yield, a lock that a coroutine has while it is suspended, and pool, VMs behind
- * one lock.
+/* planted.c - "planted CASE": a server with one fault, which is what its
+ * threads wait for. Its cases: convoy, chain, readers, producer, disk, join;
+ * with Lua: yield, a lock that a coroutine has while it is suspended, and pool,
+ * a VM behind a lock.
  * SPDX-License-Identifier: MIT */
 #include <lauxlib.h>
 #include <lualib.h>
@@ -355,7 +355,7 @@ int main(int argc, char **argv)
 	pthread_t t[WORKERS];
 
 	shared = new_state();
-	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(*cases); i++) {
+	for (int i = 0; argc > 1 && i < 8; i++) {
 		if (strcmp(argv[1], cases[i].name) != 0)
 			continue;
 		for (int k = 0; cases[i].work && k < WORKERS; k++)
