@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 	if (strcmp(what, "again") == 0) {
 		times(44, again);
 		/* Long enough to be seen. */
-		usleep(100000);
+		usleep(1000000);
 		return 7;
 	}
 	times(11, before);

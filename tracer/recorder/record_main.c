@@ -522,7 +522,6 @@ static void run_loop(struct recording *r)
 		choose_sleep(&l, drain_poll(&r->drain));
 		flight_poll(r);
 		watch_cpus(&l);
-		registry_look_at_dead_images(&r->registry);
 		unrecorded_poll(r);
 		l.sleep_most = budget_beat(&r->budget, l.now);
 		if (l.now >= l.next_beat)

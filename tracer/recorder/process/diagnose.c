@@ -95,15 +95,14 @@ enum diagnose_outlook diagnose_before(const char *path)
 	"has no room for it (ulimit -v), or its libweft.so is of another "     \
 	"version of weft"
 
-void diagnose_unrecorded(uint32_t pid, const char *program, bool runs)
+void diagnose_unrecorded(pid_t pid, const char *program)
 {
 	struct elf_file file;
 	const char *const why = elf_file_read(program, &file) == 0 ?
 				obstacle(&file) : NULL;
 
-	message_trouble("process %u %s \"%s\", which %s not recorded", pid,
-			runs ? "now runs" : "ended as", program,
-			runs ? "is" : "was");
+	message_trouble("process %d now runs \"%s\", which is not recorded",
+			(int)pid, program);
 	if (why)
 		message("\"%s\" %s", program, why);
 	else

@@ -32,10 +32,9 @@ enum diagnose_outlook {
 /* Before the start: tell what will certainly be missing. A file that cannot be
  * read counts as good: the start itself will tell. */
 enum diagnose_outlook diagnose_before(const char *path);
-/* A recorded process became this program, which was not recorded: tell why.
- * program: its path, or its short name if the path may not be seen. runs: the
- * process still runs it; otherwise it has ended. */
-void diagnose_unrecorded(uint32_t pid, const char *program, bool runs);
+/* A recorded process now runs this program, which is not recorded: tell why.
+ * program: its path, or its short name if the path may not be seen. */
+void diagnose_unrecorded(pid_t pid, const char *program);
 
 /* What the recording saw, and what the user asked for. */
 struct diagnose_facts {

@@ -19,9 +19,9 @@
 #include <xxhash.h>
 
 enum {
+	WATCH_NAME_MAX = 256,
 	GRACE_MS = 500,            /* for a new image to find the pool */
-	MOST_LOOKS = 100,
-	MOST_REPORTED = 4,         /* programs in one recording */
+	MOST_REPORTED = 4,         /* processes in one recording */
 };
 
 /* ---- /proc ----
@@ -178,8 +178,8 @@ int process_watch_init(struct process_watch *w, const struct pool_owner *owner)
 {
 	memset(w, 0, sizeof(*w));
 	w->owner = owner;
-	w->image = calloc(owner->process_slots, sizeof(*w->image));
-	return w->image ? 0 : -1;
+	w->since = calloc(owner->process_slots, sizeof(*w->since));
+	return w->since ? 0 : -1;
 }
 
 bool process_watch_lives(const struct process_watch *w, uint32_t i)
@@ -189,25 +189,6 @@ bool process_watch_lives(const struct process_watch *w, uint32_t i)
 	errno = 0;
 	return process_exists(pid) &&
 	       (maps_pool(pid, w->owner) || errno == EACCES);
-}
-
-bool process_watch_look(struct process_watch *w, uint32_t i)
-{
-	struct watched_image *const image = &w->image[i];
-	const pid_t pid = (pid_t)w->owner->processes[i].pid;
-
-	if (image->looks == MOST_LOOKS)
-		return false;
-	image->looks++;
-	if (!process_exists(pid))
-		return false;
-	/* A new image that maps the pool is recorded, even if it found no slot
-	 * to register in. */
-	if (maps_pool(pid, w->owner))
-		image->next[0] = '\0';
-	else if (!image->next[0])
-		find_program(pid, image->next);
-	return true;
 }
 
 /* Whether the same process has registered again, after an exec. */
@@ -226,48 +207,41 @@ static bool has_new_image(const struct pool_owner *owner, uint32_t i)
 	return false;
 }
 
-/* Tell the user once of each program, and of a few only. */
-static void report(struct process_watch *w, uint32_t i, bool runs)
+/* Tell the user of a few. An image that found no slot is recorded, but cannot
+ * be told from one that is not. */
+static void report(struct process_watch *w, pid_t pid)
 {
-	const struct watched_image *const image = &w->image[i];
+	char program[WATCH_NAME_MAX];
 
-	/* An image that found no slot is recorded, but cannot be told from one
-	 * that is not. */
-	if (image->next[0] == '\0' || w->reported == MOST_REPORTED ||
-	    strcmp(image->next, w->last) == 0 ||
+	if (w->reported == MOST_REPORTED ||
 	    atomic_load(&w->owner->pool->unslotted_processes) > 0)
 		return;
+	find_program(pid, program);
+	if (program[0] == '\0')
+		return;
 	w->reported++;
-	memcpy(w->last, image->next, sizeof(w->last));
-	diagnose_unrecorded(w->owner->processes[i].pid, image->next, runs);
+	diagnose_unrecorded(pid, program);
 }
 
 bool process_watch_ended(struct process_watch *w, uint32_t i, uint64_t now_ms)
 {
-	struct watched_image *const image = &w->image[i];
 	const pid_t pid = (pid_t)w->owner->processes[i].pid;
 
-	if (has_new_image(w->owner, i))
+	if (has_new_image(w->owner, i) || !process_exists(pid))
 		return true;
-	if (!process_exists(pid)) {
-		report(w, i, false);
-		return true;
-	}
 	if (maps_pool(pid, w->owner)) {
-		image->since = 0;
-		image->next[0] = '\0';
+		w->since[i] = 0;
 		return false;
 	}
-	if (image->since == 0)
-		image->since = now_ms;
-	if (now_ms - image->since < GRACE_MS)
+	if (w->since[i] == 0)
+		w->since[i] = now_ms;
+	if (now_ms - w->since[i] < GRACE_MS)
 		return false;
-	process_watch_look(w, i);
-	report(w, i, true);
+	report(w, pid);
 	return true;
 }
 
 void process_watch_forget(struct process_watch *w, uint32_t i)
 {
-	memset(&w->image[i], 0, sizeof(w->image[i]));
+	w->since[i] = 0;
 }

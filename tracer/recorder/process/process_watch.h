@@ -35,38 +35,24 @@ bool process_is_named(pid_t pid, const char *name);
  * which takes milliseconds. Those that it may not look at do not count. */
 uint32_t process_count_mapping(const struct pool_owner *owner);
 
-enum { WATCH_NAME_MAX = 256 };
-
-/* What is known of the image that registered in one process slot. */
-struct watched_image {
-	uint64_t since;            /* ms when it was first seen without the
-	                            * pool; 0: not seen so */
-	uint32_t looks;
-	char next[WATCH_NAME_MAX]; /* the program that it runs instead; "": not
-	                            * known */
-};
-
-/* All slots, and what the user was told. */
+/* All slots, and how many processes the user was told of. */
 struct process_watch {
 	const struct pool_owner *owner;
-	struct watched_image *image; /* by process slot */
-	uint32_t reported;           /* programs that the user was told of */
-	char last[WATCH_NAME_MAX];   /* the last of them */
+	uint64_t *since;           /* by process slot: ms when its process was
+	                            * first seen without the pool; 0: not seen
+	                            * so */
+	uint32_t reported;
 };
 
 /* Returns negative if there is no memory. */
 int process_watch_init(struct process_watch *w, const struct pool_owner *owner);
-/* The thread that registered the process in slot i has died: note what the
- * process runs now. Call it soon and often, as it may not run that for long.
- * False: there was nothing to look at. */
-bool process_watch_look(struct process_watch *w, uint32_t i);
 /* Whether the process of slot i exists and maps the pool, or we may not look.
  * False, too, if its number is of another PID namespace. */
 bool process_watch_lives(const struct process_watch *w, uint32_t i);
 /* Whether the image in slot i is gone for good: its process has ended, has
- * registered another image, or has not mapped the pool for half a second. Tells
- * the user if a program took its place and was not recorded. now_ms: of any
- * clock that does not go back. */
+ * registered another image, or has not mapped the pool for half a second. Then
+ * it runs a program that is not recorded, which the user is told. now_ms: of
+ * any clock that does not go back. */
 bool process_watch_ended(struct process_watch *w, uint32_t i, uint64_t now_ms);
 /* The slot becomes another process'. */
 void process_watch_forget(struct process_watch *w, uint32_t i);

@@ -10,7 +10,6 @@
 /* A slot is taken some time after its serial was given out: all thread slots
  * are listed so often after that. */
 enum { RELIST = 3 };
-enum { MOST_LOOKS = 2 }; /* at dead images in one round */
 
 int registry_init(struct registry *r, struct pool_owner *owner,
 		  const struct rate *rate)
@@ -265,22 +264,6 @@ static void free_process(struct registry *r, uint32_t i)
 	process_watch_forget(&r->watch, i);
 	pool_mutex_renew(&p->alive);
 	atomic_store_explicit(&p->state, SLOT_FREE, memory_order_release);
-}
-
-/* To read what a process maps may take long: it may hold its map's lock and not
- * be let run. The others have their turn in the next rounds. */
-void registry_look_at_dead_images(struct registry *r)
-{
-	const uint32_t end = slots_end(r);
-	uint32_t looks = 0;
-
-	for (uint32_t n = 0; n < end && looks < MOST_LOOKS; n++) {
-		const uint32_t i = r->look_next++ % end;
-
-		if (is_used(r, i) &&
-		    pool_mutex_died(&r->owner->processes[i].alive))
-			looks += process_watch_look(&r->watch, i);
-	}
 }
 
 /* All are judged before any is freed, because a new image shows that the old

@@ -23,7 +23,6 @@ struct registry {
 	uint32_t seen_thread;      /* the pool's next_thread, last time */
 	uint32_t relist;           /* times that all slots are still listed */
 	bool *has_ended;           /* by process slot, for one update */
-	uint32_t look_next;        /* process slot to look at next */
 	uint32_t live_processes;
 	/* Over the slots that were freed. */
 	uint64_t lost[LOST_REASONS];
@@ -52,9 +51,6 @@ bool registry_watch_new(struct registry *r);
 /* Read what the kernel has noted of them. Call it every 20 ms or so. */
 void registry_read_rings(struct registry *r);
 
-/* Note what processes run whose image has just died. Call it in each round: it
- * costs next to nothing if there are none. */
-void registry_look_at_dead_images(struct registry *r);
 /* Free the slots of processes that have ended. Returns how many live. now_ms:
  * of any clock that does not go back. Looks into /proc for each process whose
  * registering thread has died. */
