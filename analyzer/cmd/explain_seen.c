@@ -84,8 +84,7 @@ static bool is_event(const struct locks_object *o)
 	       o->of.kind == WAIT_BARRIER;
 }
 
-/* What the thread that had the object did in its longest turn: late in it,
- * since it is not known when it took the object. */
+/* What the thread that had the object did late in its longest turn. */
 struct meanwhile {
 	struct stack_table *stacks;
 	uint32_t thread;
@@ -109,7 +108,7 @@ static void take_stack(void *ctx, const struct snapshot_stack *s)
 static int see_meanwhile(struct load *load, struct waits *w,
 			 const struct locks_turn *turn, char **text)
 {
-	const ticks at = turn->to - (turn->to - turn->from) / 4;
+	const ticks at = locks_late(turn);
 	struct meanwhile m = { w->stacks, turn->thread, 0 };
 	struct snapshots *const s = snapshots_new(&at, 1);
 	const int status = load_again(load, &snapshots_sink, s);

@@ -229,24 +229,19 @@ static void see_turns(const struct waits *w, const struct waits_span *s,
 	}
 }
 
-/* For what the thread waited in most of a turn; NULL: for nothing. */
+/* For what the thread waited late in its turn; NULL: for nothing. */
 static const struct waits_span *waited_in(const struct waits *w,
 					  const struct locks_turn *t)
 {
-	const struct waits_span *best = NULL;
-	ticks most = (t->to - t->from) / 2;
+	const ticks at = locks_late(t);
 
 	for (size_t i = 0; i < w->span_count; i++) {
 		const struct waits_span *const s = &w->spans[i];
-		const ticks from = MAX(s->begin, t->from);
-		const ticks to = MIN(s->end, t->to);
 
-		if (s->thread != t->thread || to <= from || to - from <= most)
-			continue;
-		most = to - from;
-		best = s;
+		if (s->thread == t->thread && s->begin <= at && s->end > at)
+			return s;
 	}
-	return best;
+	return NULL;
 }
 
 size_t locks_chain(const struct waits *w, const struct locks_object *o,

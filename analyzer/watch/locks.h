@@ -54,9 +54,16 @@ struct locks_turn {
 	ticks from, to;          /* the longest time that one waited for it */
 };
 
+/* A moment in a turn at which its thread most likely had the object: it is not
+ * known when it took that. */
+static inline ticks locks_late(const struct locks_turn *t)
+{
+	return t->to - (t->to - t->from) / 4;
+}
+
 /* The longest turn of an object that ended in a call of that stack, then that
- * of the object for which its thread waited for more than half of it, and so
- * on: room at most. Returns how many. */
+ * of the object for which its thread waited late in it, and so on: room at
+ * most. Returns how many. */
 size_t locks_chain(const struct waits *, const struct locks_object *,
 		   stack_id holder, struct locks_turn *chain, size_t room);
 

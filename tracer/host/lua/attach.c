@@ -1,6 +1,7 @@
 /* attach.c - VMs that are recorded from now on, our hook, LuaJIT's compiler,
  * and what weft.h offers for Lua states. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
+#include "tracer/host/lua/alloc.h"
 #include "tracer/host/lua/c_name.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua/library.h"
@@ -251,6 +252,7 @@ struct coroutine *lua_attach_vm(lua_State *L, struct lua_lib *lib)
 	co->vm = lua_vm_new(L, co, lib);
 	if (!co->vm)
 		return NULL;
+	lua_alloc_lead(co->vm);
 	s = !lib->abi ? NULL :
 	    thread_acquire((uint64_t)__builtin_frame_address(0));
 	if (s) {

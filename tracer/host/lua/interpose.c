@@ -4,6 +4,7 @@
  * differ: all argument registers are passed on to the library. Links are led to
  * an entry for each library, which adds its number.
  * SPDX-License-Identifier: MIT */
+#include "tracer/host/lua/alloc.h"
 #include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/call_scope.h"
 #include "tracer/host/lua/function.h"
@@ -200,6 +201,7 @@ OUR(lua_close)
 	main = lua_co_find(co->vm->main);
 	if (co->vm->sampled)
 		lua_sample_closing(co->vm);
+	lua_alloc_closing(co->vm);
 	r = ((any_fn *)co->vm->lib->api.lua_close)(PASS);
 	/* Another thread's new state may lie there by now. */
 	if (main && main->vm && main->vm->serial == serial) {

@@ -10,6 +10,7 @@
 #include "tracer/host/base/break.h"
 #include "tracer/host/fiber/fiber.h"
 #include "tracer/host/lua/linked.h"
+#include "tracer/host/native/heap.h"
 
 typedef struct lua_State lua_State;
 struct lua_local;
@@ -76,6 +77,9 @@ struct lua_abi {
 	 * not recorded. sp: of the function of ours that the program calls. */
 	uint64_t (*zone_begin)(struct coroutine *co, uint64_t key, int level,
 			       uint64_t sp);
+	/* LuaJIT: where its stack is. NULL: its memory is malloc's. Hook-safe;
+	 * needs the layout. */
+	uint64_t (*stack_of)(uint64_t L);
 	/* LuaJIT: have a C function's returns told, where that can be; stop
 	 * it. NULL: not needed. */
 	void (*wrap)(const struct lua_vm *vm, bool on);
@@ -109,6 +113,7 @@ struct lua_lib {
 	                            * state lies, counted from what all its
 	                            * states share */
 	bool excluded;             /* its own native calls are left out */
+	bool alloc_led;            /* of a VM, though nobody tells of its end */
 };
 
 /* A call of Lua on a main state that has not returned. */
@@ -123,7 +128,7 @@ enum { LUA_CALLS_NOTED = 8 };
 /* Never freed: whoever comes to live at its main state's address gets it, with
  * a new serial. */
 struct lua_vm {
-	const struct lua_lib *lib;
+	struct lua_lib *lib;
 	lua_State *main;
 	uint64_t family;
 	uint32_t serial;      /* 0: of a version that is only passed on */
@@ -149,6 +154,8 @@ struct lua_vm {
 	bool sampled;         /* it is noted at ticks (sample.h) */
 	bool closing;         /* lua_close runs, or has */
 	bool end_watched;     /* it will be told of (lua_abi.watch_end) */
+	struct heap_alloc alloc; /* its own, which ours calls (alloc.h) */
+	bool alloc_closes;    /* it is closed, and gets that back */
 	lua_State *watch;     /* ours (lua_abi/function.c), or NULL */
 	uint64_t watched;     /* counts, over all VMs; 0: not watched */
 	uint32_t unwatched;   /* failures in a row */

@@ -46,6 +46,9 @@ uint64_t luajit_ffi_callee(const struct coroutine *co, uint64_t id);
 /* Does co run, whatever its status is? Without the layout: no. */
 bool luajit_goes_on(const struct coroutine *co);
 
+/* Where L's stack is. Needs the layout. */
+uint64_t luajit_stack(uint64_t L);
+
 /* Have the returns of the program's C functions told, or no longer. */
 void luajit_wrap(const struct lua_vm *vm, bool on);
 

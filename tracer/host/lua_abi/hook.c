@@ -608,5 +608,6 @@ const struct lua_abi lua_abi = {
 	.wrap = luajit_wrap,
 	.profiled = (weft_lua_function)sample_profiled,
 	.goes_on = luajit_goes_on,
+	.stack_of = luajit_stack,
 #endif
 };

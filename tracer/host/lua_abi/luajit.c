@@ -23,6 +23,11 @@ bool luajit_is_untold(const struct coroutine *co, uint64_t id)
 	       number_of(layout_function((uint64_t)co->L, id)) != FFID_C;
 }
 
+uint64_t luajit_stack(uint64_t L)
+{
+	return layout_word(L + STATE_STACK);
+}
+
 bool luajit_goes_on(const struct coroutine *co)
 {
 	return co->vm->by_layout && layout_is_running((uint64_t)co->L);

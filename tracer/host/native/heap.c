@@ -4,6 +4,7 @@
  * given back by address, in the order of time. So that this order is right, a
  * free is noted before it is done, all else after it is.
  * SPDX-License-Identifier: MIT */
+#include "tracer/host/native/heap.h"
 #include "tracer/host/link/link.h"
 #include "tracer/host/link/stand_in.h"
 #include "tracer/host/native/exclude.h"
@@ -426,6 +427,24 @@ HEAP_NEWS(X)
 	}
 HEAP_DELETES(X)
 #undef X
+
+void *heap_alloc_call(const struct heap_alloc *a, void *p, size_t size,
+		      size_t wanted, const void *site, uint64_t sp)
+{
+	const bool begun = begin_outer(site, sp);
+	const uint64_t move = wanted == 0 ? 0 : begin_move(p);
+	void *q;
+
+	if (wanted == 0) {
+		gives(p, sp);
+		outer.given = p;
+	}
+	q = a->function(a->data, p, size, wanted);
+	if (wanted != 0 && outer.taken != q)
+		moved(p, q, wanted, move, site, sp);
+	end_outer(begun);
+	return q;
+}
 
 /* -------------------------------------------------------------- the table */
 
