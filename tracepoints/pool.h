@@ -30,7 +30,7 @@
 enum {
 	/* Of the layout and of what its numbers mean: a library of another
 	 * version leaves the pool alone. The recorder tells of it. */
-	POOL_VERSION = 4,
+	POOL_VERSION = 3,
 	POOL_SMALL_WORDS = 1024,                /* 8 KiB */
 	POOL_BIG_WORDS = CHUNK_MAX_WORDS,       /* 128 KiB */
 	POOL_PATH_MAX = 512,
@@ -127,6 +127,9 @@ struct pool {
 	uint32_t mode;                /* enum pool_mode */
 	uint32_t flight;              /* 1: the newest chunks are kept, and
 	                               * written as a snapshot when asked for */
+	uint32_t max_depth;           /* calls deeper in the stack of a thread
+	                               * or coroutine have no records; 0: all
+	                               * have */
 	uint32_t waits;               /* 1: calls of libc's that wait are
 	                               * recorded, too */
 	uint64_t asked;               /* its size before it was rounded */
@@ -377,7 +380,7 @@ static inline void pool_end(struct pool *p)
 /* Who changes these raises POOL_VERSION and, so that a recorder that attaches
  * can tell, ATTACH_VERSION. */
 #ifdef __x86_64__
-_Static_assert(POOL_VERSION == 4 && sizeof(struct pool) == 2944 &&
+_Static_assert(POOL_VERSION == 3 && sizeof(struct pool) == 2944 &&
 	       sizeof(struct pool_process) == 600 &&
 	       sizeof(struct pool_thread) == 128 &&
 	       offsetof(struct pool, generation) == 256 &&

@@ -26,6 +26,7 @@ same() {
 same --lua sampled
 same --budget 5%
 same --min-duration 1us
+same --max-depth 2
 same --skip '*'
 same --only path_a
 same --count 'by_*'

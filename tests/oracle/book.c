@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "woven.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 struct node {
 	enum func func;
 	unsigned long calls, ticks;
+	bool ticks_unknown;
 	struct node *child, *next;
 };
 
@@ -113,6 +115,18 @@ static struct node *child_of(struct node *n, enum func f)
 	return c;
 }
 
+/* WOVEN_DEPTH: of each stack of its own, so many calls are in the account.
+ * Those above have the node of the last one. */
+static int most = INT_MAX;
+
+__attribute__((constructor)) static void read_depth(void)
+{
+	const char *const depth = getenv("WOVEN_DEPTH");
+
+	if (depth)
+		most = atoi(depth);
+}
+
 /* The node of the innermost frame of all segments below number i. */
 static struct node *node_below(struct account *a, int i)
 {
@@ -142,8 +156,11 @@ void book_enter(struct walk *w, enum func f)
 
 	s->on_body &= s->is_tail || s->depth > 0;
 	s->is_tail = false;
-	n = child_of(node_below(a, a->count), f);
-	n->calls++;
+	n = node_below(a, a->count);
+	if (s->depth < most) {
+		n = child_of(n, f);
+		n->calls++;
+	}
 	if (s->depth == s->room) {
 		s->room = s->room ? s->room * 2 : 64;
 		s->frames = must(realloc(s->frames, (size_t)s->room *
@@ -241,9 +258,15 @@ void book_return(struct walk *w, struct mark m)
 /* Where to count what a signal handler does on the innermost call. */
 unsigned long *book_place(const struct walk *w)
 {
+	enum { ABOVE = 3 }; /* s_out, s_in and the handler */
+	static __thread unsigned long unknown;
 	const struct account *a = w->account;
+	struct node *const n = node_below((struct account *)a, a->count);
 
-	return &node_below((struct account *)a, a->count)->ticks;
+	if (book_depth(w) <= most - ABOVE)
+		return &n->ticks;
+	n->ticks_unknown = true;
+	return &unknown;
 }
 
 int book_depth(const struct walk *w)
@@ -346,7 +369,8 @@ static void put_on(struct account *a, struct coro *c)
 	if (c->seg.on_body)
 		n = c->seg.body.node = child_of(n, c->seg.body.func);
 	for (int i = 0; i < c->seg.depth; i++) {
-		n = child_of(n, c->seg.frames[i].func);
+		if (i < most)
+			n = child_of(n, c->seg.frames[i].func);
 		c->seg.frames[i].node = n;
 	}
 	c->seg.on_thread = true;
@@ -478,6 +502,8 @@ static void write_node(const struct node *n, int depth, FILE *out)
 		fprintf(out, "node %d %lu ", depth, n->calls);
 		write_func(n->func, out);
 		fputc('\n', out);
+		if (n->ticks_unknown)
+			fprintf(out, "ticks -1000000000\n");
 		if (n->ticks > 0)
 			fprintf(out, "ticks %lu\n", n->ticks);
 		write_node(n->child, depth + 1, out);

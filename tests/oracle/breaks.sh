@@ -29,6 +29,7 @@ group_of() {
 	# moment that handlers seldom find.
 	ret | again) echo heal ;;
 	order | moved) echo ordinal ;;
+	depth) echo deep ;;
 	back) echo thrown ;;
 	*) echo woven ;;
 	esac
@@ -56,7 +57,7 @@ verdict_of() {
 		echo 'a wrong caller of|said to be skipped|switches that nobody' ;;
 	heal | changes) echo '^FAIL' ;;
 	ordinal) echo '^FAIL.*same_lines' ;;
-	woven | budget) echo 'the account and the trace differ' ;;
+	woven | deep | budget) echo 'the account and the trace differ' ;;
 	esac
 }
 run_group() {
@@ -71,6 +72,8 @@ run_group() {
 	thrown) LUAS=lua5.4 tests/e2e/lua-thrown.sh ;;
 	woven) BATCH=8 tests/oracle/seed "$B/tests/oracle/woven-gcc-O2" \
 		401 402 403 404 405 406 407 408 ;;
+	deep) WOVEN_DEPTH=4 RECORD_OPTIONS="$RECORD_OPTIONS --max-depth 4" \
+		run_group woven ;;
 	budget) BATCH=10 TAILS=calls RECORD_OPTIONS="--budget 0.1% $RECORD_OPTIONS" \
 		tests/oracle/seed "$B/tests/oracle/woven-luajit" \
 		21 22 23 24 25 26 27 28 29 30 ;;
@@ -125,7 +128,7 @@ expect() {
 unset WEFT_TEST_BREAK
 tasks=$(echo passed room budget
 	for group in woven signals changes handlers calls splits heal \
-		ordinal thrown; do
+		ordinal deep thrown; do
 		echo "passed none $group"
 	done
 	for rule in ${*:-$(rules | cut -f 1)}; do

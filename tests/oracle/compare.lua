@@ -88,6 +88,10 @@ local function child(parent, name)
 	return c
 end
 
+-- Calls that are deep in a stack are in neither: it is not known how many of the
+-- handlers were.
+local is_limited = os.getenv("WOVEN_DEPTH") ~= nil
+
 -- The account.
 local want = { threads = {}, calls = {}, coroutines = {}, snaps = {},
 	funcs = {}, count = 0, skipped = 0 }
@@ -105,10 +109,12 @@ do
 			want.skipped = want.skipped + tonumber(a)
 		elseif key == "handler" then
 			stack[-1].handler, stack[-1].helps = tonumber(a), tonumber(b)
-			want.calls.on_tick = (want.calls.on_tick or 0) +
-				tonumber(a)
-			want.calls.t_help = (want.calls.t_help or 0) +
-				tonumber(b)
+			if not is_limited then
+				want.calls.on_tick = (want.calls.on_tick or 0) +
+					tonumber(a)
+				want.calls.t_help = (want.calls.t_help or 0) +
+					tonumber(b)
+			end
 		elseif key == "ticks" then
 			last.ticks = (last.ticks or 0) + tonumber(a)
 		elseif key == "node" then
@@ -256,7 +262,8 @@ local function compare_ticks(path, a, b)
 	for name, c in pairs(a.children) do
 		path[#path + 1] = name
 		local d = b.children[name]
-		if d and name == "n_spin" and (c.ticks or 0) ~= d.ticks then
+		if d and name == "n_spin" and (c.ticks or 0) >= 0 and
+				(c.ticks or 0) ~= d.ticks then
 			differ("%d handlers, but weft says %d: %s",
 				c.ticks or 0, d.ticks, path_text(path))
 		elseif d then
@@ -296,13 +303,17 @@ for tid, root in pairs(want.threads) do
 	end
 	local got = got_threads[tid] or node()
 	local runs, helps = take_handlers(got)
-	if runs ~= root.handler or
-			not tails_are_calls and helps ~= root.helps then
+	if not is_limited and (runs ~= root.handler or
+			not tails_are_calls and helps ~= root.helps) then
 		differ("thread %s: handlers %d and %d, but weft says %d and %d",
 			tid, root.handler, root.helps, runs, helps)
 	end
 	if not tails_are_calls then
 		compare_node({ "thread " .. tid }, root, got)
+	end
+	-- At a limit of depth, a handler that comes at the moment of the last
+	-- call's entry may be taken for one that is too deep.
+	if not tails_are_calls and not is_limited then
 		compare_ticks({ "thread " .. tid }, root, got)
 	end
 	got_threads[tid] = nil
@@ -328,6 +339,9 @@ for name, calls in pairs(want.calls) do
 			got_calls[name] or "none")
 	end
 	got_calls[name] = nil
+end
+if is_limited then
+	got_calls.on_tick, got_calls.t_help = nil, nil
 end
 for name, calls in pairs(got_calls) do
 	if calls > 0 or not tails_are_calls then

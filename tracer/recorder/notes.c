@@ -184,6 +184,9 @@ static void note_start(const struct recording *r, struct meta *m)
 	note_patterns(m, "filter.only", r->opt.select.only);
 	note_patterns(m, "filter.skip", r->opt.select.skip);
 	note_patterns(m, "filter.count", r->opt.select.count);
+	if (r->opt.max_depth > 0)
+		meta_print(m, "filter.max-depth", "%" PRIu32,
+			   r->opt.max_depth);
 	if (r->opt.min_duration > 0)
 		meta_print(m, "filter.min-duration", "%" PRIu64,
 			   r->opt.min_duration);

@@ -340,6 +340,11 @@ static struct poptOption rows[] = {
 	  "only count calls that take less than TIME, e.g. 500ns, 2us or 1ms, "
 	  "and have no recorded call inside: how many there are, and how long "
 	  "they take in all, for each stack", "TIME" },
+	{ "max-depth", 0, READ(read_number,
+	  "it is not a number from 1 to 1000000", &opt.max_depth, 1, 1000000),
+	  "leave out calls that lie deeper than N calls in the stack of their "
+	  "thread or coroutine: their time becomes that of their caller at "
+	  "depth N", "N" },
 	{ "budget", 0, READ(read_budget,
 	  "it is not a share from 0.1% to 90%"),
 	  "keep what recording costs below P percent of the program's CPU "
@@ -493,6 +498,14 @@ static int read_row(poptContext context, int row)
 	return why ? USAGE : -1;
 }
 
+/* What leaves functions out, which then have no place in a stack, from some
+ * moment on. NULL: nothing does. */
+static const char *leaves_out(void)
+{
+	return opt.select.skip ? "skip" : opt.select.only ? "only" :
+	       opt.select.count ? "count" : opt.budget > 0 ? "budget" : NULL;
+}
+
 /* What --relay cannot send: pieces and snapshots are not LTTng's, and the
  * archive is made of files that are here. NULL: nothing. */
 static const char *stays_here(void)
@@ -532,6 +545,8 @@ static bool is_contradiction(void)
 	const bool flight = opt.flight_bytes > 0,
 		   paused = opt.paused || opt.start_signal > 0;
 	const struct { bool is_wrong; const char *one, *other; } all[] = {
+		{ opt.max_depth > 0 && leaves_out(), "max-depth",
+		  leaves_out() },
 		{ opt.count_only && not_counted(), not_counted(),
 		  "count-only" },
 		{ opt.no_native && opt.waits, "waits", "no-native" },

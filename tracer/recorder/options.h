@@ -32,6 +32,7 @@ struct options {
 	enum compress compress;
 	uint64_t pool_bytes;       /* 0: the default */
 	struct selection_wish select; /* what is left out on purpose */
+	uint32_t max_depth;        /* deeper calls are left out; 0: none */
 	uint64_t min_duration;     /* ns: shorter calls are counted; 0: none */
 	uint64_t duration;         /* ns until the recording ends; 0: any */
 	uint64_t duty_on, duty_period; /* ns of each so many; 0: always */

@@ -267,6 +267,7 @@ static int start_recording(struct recording *r, int *status)
 		return -1;
 	}
 	rate_update(&r->rate, r->owner.pool);
+	r->owner.pool->max_depth = r->opt.max_depth;
 	r->owner.pool->brief = (uint64_t)((double)r->opt.min_duration *
 					  (double)r->rate.hz / 1e9);
 	choose_samples(r);

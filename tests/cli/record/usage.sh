@@ -15,7 +15,7 @@ refuse() {
 }
 "$WEFT" record --help >"$T/help" || fail "--help fails"
 for option in output paused no-follow on-full pool-size compress no-lua \
-	no-lua-names no-native count-only label quiet help version; do
+	no-lua-names no-native count-only max-depth label quiet help version; do
 	grep -qe "--$option" "$T/help" || fail "--help: no --$option"
 done
 "$WEFT" record --version | grep -qE '^weft [0-9.]+$' || fail "--version"
@@ -27,6 +27,13 @@ refuse 1 'on-full' --on-full=maybe true
 refuse 1 'pool-size' --pool-size=big true
 refuse 1 'compress' --compress=much true
 refuse 1 'label' --label nothing true
+for n in 0 -1 1000001 3x ''; do
+	refuse 1 'not a number from 1' --max-depth "$n" true
+done
+for other in '--skip f' '--only f' '--count f' '--budget 5%'; do
+	# shellcheck disable=SC2086
+	refuse 1 "max-depth and ${other%% *} exclude each other" --max-depth 2 $other true
+done
 refuse 127 'no program "no-such"' -- no-such
 refuse 127 'no program' -- ./no-such
 refuse 2 'File exists' -o . -- true

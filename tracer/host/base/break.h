@@ -26,6 +26,7 @@
 	X(closed, "a handler that runs between two chunks of another belongs " \
 		"to the first")                                                \
 	X(change, "a change of chunks that a handler jumps out of is finished")\
+	X(depth, "calls that are too deep end without a word")                 \
 	X(cut, "a chunk carries the stack open at its start")                  \
 	X(order, "Lua functions on the same lines are told by their order")    \
 	X(moved, "Lua functions that lie where others lay are asked for anew")

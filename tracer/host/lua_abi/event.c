@@ -442,6 +442,8 @@ void event_record(struct thread_state *s, const struct coroutine *co,
 		lua_unwind_call(s, co, &e->caller, now);
 		shadow_enter(s, &f, now);
 	}
+	if (unlikely(s->chooses) && !returns && s->top > depth_end(s))
+		return; /* it has no record, and need not be named */
 	if (e->cached)
 		cache(s, e);
 	if (e->was_asked && e->is_c)

@@ -65,12 +65,26 @@ static __attribute__((noinline)) void hook_shared(lua_State *L, lua_Debug *ar)
 /* To look at what is left out takes LuaJIT's common case too many registers. */
 enum { LEFT_APART = IS_JIT };
 
-/* The innermost frame returns. chosen: where brief calls have no records. */
+/* The same, of one that has no records. */
+INLINE bool quick_deep_return(struct thread_state *s, uint64_t L, uint64_t id)
+{
+	struct frame *const f = s->top - 1;
+
+	if (unlikely(f >= s->deep_limit || f->ret != id || f->site != L))
+		return false;
+	s->top = f;
+	return true;
+}
+
+/* The innermost frame returns. chosen: where brief or deep calls have no
+ * records. */
 INLINE bool quick_return(struct thread_state *s, uint64_t L, uint64_t id,
 			 bool chosen)
 {
 	struct frame *const f = s->top - 1;
 
+	if (chosen && f >= s->deep)
+		return quick_deep_return(s, L, id);
 	if (unlikely(s->at >= (chosen ? s->chosen_quick : s->quick) ||
 		     f->ret != id || f->site != L))
 		return false;
@@ -97,8 +111,24 @@ INLINE bool quick_end_untold(struct thread_state *s, uint64_t L, uint64_t id,
 INLINE bool quick_may_call(const struct thread_state *s, uint64_t L,
 			   bool chosen)
 {
+	if (chosen && s->top >= s->deep)
+		return s->top < s->deep_limit && s->top[-1].site == L;
 	return likely(s->at < (chosen ? s->chosen_quick : s->quick) &&
 		      s->top[-1].site == L) != 0;
+}
+
+/* A frame without records: nobody asks when it began. */
+INLINE bool quick_deep_enter(struct thread_state *s, uint64_t L, uint64_t id,
+			     const struct lua_cached *c)
+{
+	*s->top = (struct frame){
+		.key = c->key, .flags = c->flags, .site = L, .ret = id,
+		.tick = s->last - REC_AGE_UNKNOWN,
+		.absorbed = FRAME_NONE_ABSORBED,
+	};
+	barrier();
+	s->top++;
+	return true;
 }
 
 /* The innermost frame calls this function, which the open chunk has named. */
@@ -199,13 +229,15 @@ INLINE bool quick_call(struct thread_state *s, uint64_t L, uint64_t id,
 		       bool chosen, const struct lua_cached **left)
 {
 	const struct lua_cached *c;
+	bool is_deep;
 
 	if (!quick_may_call(s, L, chosen))
 		return false;
 	c = function_cached(s->lua, L, id, FUNCTION_QUICK);
+	is_deep = chosen && s->top >= s->deep;
 	if (unlikely(!c))
 		return false;
-	if (unlikely(c->epoch != s->epoch)) {
+	if (unlikely(!is_deep && c->epoch != s->epoch)) {
 		PIN(c);
 		if (!LEFT_APART || !left)
 			return quick_left_out(s, L, id, c);
@@ -216,7 +248,8 @@ INLINE bool quick_call(struct thread_state *s, uint64_t L, uint64_t id,
 		return false;
 	if (c->flags == FRAME_LUA_SETTLED && is_taken_over(s, L))
 		return false;
-	return quick_enter(s, L, id, c);
+	return is_deep ? quick_deep_enter(s, L, id, c) :
+	       quick_enter(s, L, id, c);
 }
 
 /* --------------------------------------------------------- what is left out
@@ -296,7 +329,7 @@ static NOINLINE void give_up_unless_skipped(lua_State *L, lua_Debug *ar,
 		uncommon_give_up(L, ar);
 }
 
-/* ---------------------------------------- where calls are counted, or brief */
+/* ----------------------------------- where calls are counted, deep or brief */
 
 INLINE bool count_return(struct thread_state *s, uint64_t L, uint64_t id)
 {
@@ -359,7 +392,7 @@ INLINE bool counted_event(struct thread_state *s, uint64_t L,
 		 count_call(s, L, id)));
 }
 
-/* The common case where brief calls have no records. */
+/* The common case where brief or deep calls have no records. */
 INLINE bool chosen_event(struct thread_state *s, uint64_t L,
 			 const lua_Debug *ar)
 {
@@ -390,7 +423,7 @@ static NOINLINE void event_apart(lua_State *L, lua_Debug *ar, uint64_t sp)
 	s->busy = sp;
 	barrier();
 	if ((s->counts && counted_event(s, at, ar)) ||
-	    (s->brief != 0 && chosen_event(s, at, ar)))
+	    (s->chooses && chosen_event(s, at, ar)))
 		thread_release_hot(s);
 	else if (s->counts)
 		uncommon_give_up(L, ar);

@@ -196,6 +196,38 @@ INLINE bool left(struct thread_state *s, const struct frame *top, uint64_t fn,
 	return is_done;
 }
 
+/* ------------------------------------------------- where calls are too deep */
+
+/* A call without records, deeper than those that have them; false: nothing was
+ * changed. Nobody asks when it began. */
+INLINE bool entered_deep(struct thread_state *s, uint64_t fn, uint64_t site,
+			 uint64_t sp)
+{
+	struct frame *const f = s->top;
+
+	if (unlikely(f >= s->deep_limit) ||
+	    (unlikely(f[-1].sp <= sp) && !is_inlined(s, site, sp)))
+		return false;
+	*f = (struct frame){ .key = fn, .sp = sp, .site = site,
+			     .ret = RETURN_ABOVE(sp),
+			     .tick = s->last - REC_AGE_UNKNOWN };
+	barrier();
+	s->top++;
+	return true;
+}
+
+/* A return of which there is no record, if its frame is below that limit. */
+INLINE bool left_below(struct thread_state *s, const struct frame *limit,
+		       uint64_t fn, uint64_t site)
+{
+	struct frame *const f = s->top - 1;
+
+	if (unlikely(f >= limit || f->key != fn || f->site != site))
+		return false;
+	s->top = f;
+	return true;
+}
+
 /* --------------------------------------- where the common case has given up */
 
 /* What has no frame may still be counted here. */
@@ -232,7 +264,7 @@ static NOINLINE void leave_or_count(uint64_t fn, uint64_t site, uint64_t sp)
 		leave(fn, site, sp);
 }
 
-/* ------------------------------------------- where calls are counted, or brief
+/* ------------------------------------- where calls are counted, deep or brief
  * Common cases of their own, which the other one never comes to. */
 
 INLINE bool count_entered(struct thread_state *s, uint64_t fn, uint64_t site,
@@ -253,17 +285,6 @@ INLINE bool count_entered(struct thread_state *s, uint64_t fn, uint64_t site,
 	return true;
 }
 
-/* A return of which there is no record. */
-INLINE bool count_left(struct thread_state *s, uint64_t fn, uint64_t site)
-{
-	struct frame *const f = s->top - 1;
-
-	if (unlikely(f >= s->count_limit || f->key != fn || f->site != site))
-		return false;
-	s->top = f;
-	return true;
-}
-
 /* Is the thread in that state, and no hook at work? */
 INLINE bool is_ready(const struct thread_state *s, uint32_t generation)
 {
@@ -275,7 +296,9 @@ static NOINLINE void enter_counting(uint64_t fn, uint64_t site, uint64_t sp,
 				    struct thread_state *s, uint32_t generation)
 {
 	if (!is_ready(s, generation) ||
-	    !TRY(s, sp, likely(count_entered(s, fn, site, sp))))
+	    !TRY(s, sp, likely(count_entered(s, fn, site, sp)) ||
+			(s->chooses && s->top >= s->deep &&
+			 entered_deep(s, fn, site, sp))))
 		enter(fn, site, sp);
 }
 
@@ -283,16 +306,20 @@ static NOINLINE void leave_counting(uint64_t fn, uint64_t site, uint64_t sp,
 				    struct thread_state *s, uint32_t generation)
 {
 	if (!is_ready(s, generation) ||
-	    !TRY(s, sp, likely(count_left(s, fn, site))))
+	    !TRY(s, sp, likely(left_below(s, s->count_limit, fn, site)) ||
+			(s->chooses && s->top > s->deep &&
+			 left_below(s, s->deep_limit, fn, site))))
 		leave(fn, site, sp);
 }
 
-/* Brief calls are counted. */
+/* Brief calls are counted, or deep ones have no records. */
 static NOINLINE void enter_choosing(uint64_t fn, uint64_t site, uint64_t sp,
 				    struct thread_state *s, uint32_t generation)
 {
 	if (is_ready(s, generation) &&
-	    TRY(s, sp, entered(s, chunk_entry(s, fn), fn, site, sp, true)))
+	    TRY(s, sp, unlikely(s->top >= s->deep) ?
+		       entered_deep(s, fn, site, sp) :
+		       entered(s, chunk_entry(s, fn), fn, site, sp, true)))
 		return;
 	if (s->generation == generation)
 		enter_or_count(fn, site, sp);
@@ -317,7 +344,9 @@ static NOINLINE void leave_choosing(uint64_t fn, uint64_t site, uint64_t sp,
 				    struct thread_state *s, uint32_t generation)
 {
 	if (is_ready(s, generation) &&
-	    TRY(s, sp, s->top[-1].key == fn &&
+	    TRY(s, sp, unlikely(s->top > s->deep) ?
+		       left_below(s, s->deep_limit, fn, site) :
+		       s->top[-1].key == fn &&
 		       left(s, s->top, fn, site, true)))
 		return;
 	if (s->generation == generation)

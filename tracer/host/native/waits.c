@@ -224,7 +224,8 @@ static SLOW void say(uint64_t fn, void *site, const struct seen *seen)
 
 	if (!s)
 		return;
-	if (s->top[-1].key == fn && !s->counts && s->too_deep == 0) {
+	if (s->top[-1].key == fn && !s->counts && s->too_deep == 0 &&
+	    depth_recorded(s, s->top - 1) > 0) {
 		chunk_need(s, 2 + 4);
 		if ((seen->what & WAIT_KIND) < WAIT_JOIN)
 			operands[2] = index_of(s, seen->object);

@@ -162,6 +162,9 @@ void birth_choose(struct thread_state *s)
 {
 	s->counts = mapped_pool->mode == POOL_COUNTS && !s->awaits;
 	s->brief = s->level > 0 || s->counts ? 0 : mapped_pool->brief;
+	s->max_depth = mapped_pool->max_depth != 0 ? mapped_pool->max_depth :
+		       DEPTH_ANY;
+	s->chooses = s->brief != 0 || s->max_depth != DEPTH_ANY;
 }
 
 bool birth_begin(struct thread_state *s, struct thread_state *below,
@@ -174,6 +177,7 @@ bool birth_begin(struct thread_state *s, struct thread_state *below,
 	s->last = clock_now();
 	s->resync = s->in_vain = false;
 	birth_choose(s);
+	s->lowest_depth = s->max_depth;
 	s->frames[0] = (struct frame){ .flags = FRAME_LUA_SETTLED };
 	if (!birth_identify(s, counts)) {
 		birth_give_back(s);

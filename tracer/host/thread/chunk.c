@@ -39,7 +39,7 @@ static void count_scrap(struct thread_state *s)
 static void begin_use(struct thread_state *s)
 {
 	s->at = s->quick = s->chosen_quick = NULL;
-	s->count_limit = NULL;
+	s->count_limit = s->deep_limit = NULL;
 	barrier();
 	chunk_forget_names(s);
 	chunk_forget_nodes(s);

@@ -428,7 +428,7 @@ static uint64_t *put_bodies(struct thread_state *s, uint64_t *to)
  * And of all segments. */
 static uint32_t told_in(const struct thread_state *s, uint32_t i)
 {
-	return s->counts ? 0 : (uint32_t)(thread_segment_end(s, i) -
+	return s->counts ? 0 : (uint32_t)(depth_recorded_end(s, i) -
 					  s->frames) - s->segment[i].base;
 }
 

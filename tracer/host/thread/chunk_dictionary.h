@@ -4,7 +4,7 @@
 #pragma once
 
 #include "tracer/host/thread/chunk.h"
-#include "tracer/host/thread/thread_state.h"
+#include "tracer/host/thread/depth.h"
 
 /* The function's index in the open chunk, which is named there if need be, or
  * NO_INDEX: there is no room. */

@@ -183,7 +183,7 @@ static uint64_t stack_end(struct thread_state *s, struct thread_state *of,
 
 	for (uint32_t i = 0; i < segments; i++) {
 		const struct segment *const g = &of->segment[i];
-		struct frame *const end = thread_segment_end(of, i);
+		struct frame *const end = depth_recorded_end(of, i);
 
 		if (i > 0)
 			under = child(s, KEY_COROUTINE | g->serial, under);

@@ -20,6 +20,11 @@ void counted_apart(struct thread_state *s, uint64_t key);
 INLINE void counted_set_limit(struct thread_state *s)
 {
 	s->count_limit = s->too_deep != 0 ? NULL : s->frame_limit;
+	if (unlikely(s->chooses)) {
+		depth_set_quick(s);
+		if (s->count_limit > s->deep)
+			s->count_limit = s->deep;
+	}
 	s->count_base = s->segments == 1 ? NULL :
 			s->frames + s->segment[s->segments - 1].base;
 }

@@ -81,12 +81,29 @@ bool shadow_reserve(struct thread_state *s, uint32_t count)
 /* A call that there is no room for. Each of Lua's returns takes one off, and a
  * native exit as hook.c's leave does; the end of a zone of Lua's finds its
  * frame, or nothing. */
-static void lose(struct thread_state *s, const struct frame *f)
+static void stand_aside(struct thread_state *s, const struct frame *f)
 {
 	if (frame_is_lua(f) ? !zone_is(f->key) :
 			      !dictionary_may_skip(s, f->key))
 		s->too_deep++;
+}
+
+static void lose(struct thread_state *s, const struct frame *f)
+{
+	stand_aside(s, f);
 	chunk_count_lost(s, LOST_DEPTH, 1);
+}
+
+/* Nothing is lost if there is no room: the call would have no record. */
+static void push_deep(struct thread_state *s, const struct frame *f)
+{
+	if (!shadow_room(s)) {
+		stand_aside(s, f);
+		return;
+	}
+	*s->top = *f;
+	barrier();
+	s->top++;
 }
 
 /* Is the call left out, or only counted, which is done here? */
@@ -116,6 +133,10 @@ void shadow_enter(struct thread_state *s, const struct frame *f, uint64_t now)
 {
 	uint32_t index;
 
+	if (unlikely(s->chooses) && s->top >= depth_end(s)) {
+		push_deep(s, f);
+		return;
+	}
 	/* Before it is known whether it is left out: Lua's returns do not tell,
 	 * so that each of them takes one off. */
 	if ((s->counts || frame_is_lua(f)) && !shadow_room(s)) {
@@ -146,7 +167,7 @@ void shadow_leave(struct thread_state *s, uint64_t now)
 	const uint64_t duration = now - s->last;
 	uint32_t index;
 
-	if (s->counts) {
+	if (s->counts || (unlikely(s->chooses) && f >= depth_end(s))) {
 		s->top = f;
 		return;
 	}
@@ -167,7 +188,7 @@ void shadow_leave(struct thread_state *s, uint64_t now)
 void shadow_unwind(struct thread_state *s, struct frame *to, enum unwind why,
 		   uint64_t now)
 {
-	const uint64_t count = s->counts ? 0 : (uint64_t)(s->top - to);
+	const uint64_t count = s->counts ? 0 : depth_recorded(s, to);
 	struct segment *const g = shadow_segment(s);
 
 	if (to == s->top)
@@ -260,6 +281,7 @@ bool shadow_attach(struct thread_state *s, const struct segment *as,
 		   bool given, uint32_t flags, uint64_t now)
 {
 	struct segment *const g = &s->segment[s->segments];
+	const uint32_t told = count < s->max_depth ? count : s->max_depth;
 	struct frame *to;
 
 	if (s->segments >= MAX_SEGMENTS || !shadow_reserve(s, count)) {
@@ -268,7 +290,7 @@ bool shadow_attach(struct thread_state *s, const struct segment *as,
 		return false;
 	}
 	given = given && !s->counts; /* readers know of no frames */
-	need_resume(s, given ? count : 0);
+	need_resume(s, given ? told : 0);
 	*g = *as;
 	g->base = (uint32_t)(s->top - s->frames);
 	g->body.tick += slept;
@@ -281,7 +303,7 @@ bool shadow_attach(struct thread_state *s, const struct segment *as,
 		to->node = 0;
 	}
 	s->top = to;
-	put_resume(s, g, count, slept, given ? flags | RESUME_STACK : flags,
+	put_resume(s, g, told, slept, given ? flags | RESUME_STACK : flags,
 		   chunk_gap(s, now));
 	return true;
 }
@@ -394,7 +416,8 @@ bool shadow_drop_native(struct thread_state *s)
 	if (s->fiber != 0)
 		s->frames[s->segment[s->fiber].base - 1].site ^= COVERED;
 	for (uint32_t i = 0; i < s->segments; i++) {
-		end = thread_segment_end(s, i);
+		end = i + 1 == s->segments ? s->top :
+		      s->frames + s->segment[i + 1].base;
 		s->segment[i].base = (uint32_t)(to - s->frames);
 		for (; from < end; from++) {
 			if (!frame_is_lua(from))
@@ -431,7 +454,7 @@ bool shadow_valid(const struct thread_state *s)
 	if (s->quick && (s->too_deep != 0 ||
 			 s->quick - s->at > s->frame_limit - s->top))
 		return false;
-	if (s->quick && (chunk_lasts(s)))
+	if (s->quick && (chunk_lasts(s) || s->chooses))
 		return false;
 	if (s->top <= s->frames || s->top > s->frame_limit ||
 	    !frame_is_plain_lua(s->frames) || s->segments < 1 ||

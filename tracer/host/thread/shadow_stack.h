@@ -47,11 +47,12 @@ INLINE bool shadow_room(struct thread_state *s)
 /* How many calls the common case may make before it looks again. */
 enum { QUICK_CALLS = 500 };
 
-/* In place of quick where brief calls have no records. */
+/* In place of quick where brief or deep calls have no records. */
 INLINE void shadow_set_chosen_quick(struct thread_state *s)
 {
 	s->chosen_quick = s->quick;
 	s->quick = NULL;
+	depth_set_quick(s);
 }
 
 /* Says how far the common case may go: while there is room for records and for
@@ -71,7 +72,7 @@ INLINE void shadow_set_quick(struct thread_state *s)
 	else if (quick > s->limit)
 		quick = s->limit;
 	s->quick = quick;
-	if (unlikely(s->brief != 0))
+	if (unlikely(s->chooses))
 		shadow_set_chosen_quick(s);
 }
 

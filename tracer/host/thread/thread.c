@@ -54,7 +54,7 @@ bool thread_valid(const struct thread_state *s)
  * the state is up to date. */
 static void set_generation(struct thread_state *s, uint32_t generation)
 {
-	s->each_generation = s->counts || s->brief != 0 ? 0 : generation;
+	s->each_generation = s->counts || s->chooses ? 0 : generation;
 	barrier();
 	s->generation = generation;
 }
@@ -503,6 +503,8 @@ SLOW struct thread_state *thread_nested(struct thread_state *s, uint64_t sp)
 	if (s && s->level > 0) {
 		s->busy = sp;
 		barrier();
+		if (s->top == s->frames + 1)
+			s->lowest_depth = depth_left(s->below);
 		chunk_say_interrupted(s);
 	}
 	errno = saved;

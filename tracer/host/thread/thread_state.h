@@ -174,7 +174,8 @@ enum {
  *   quick - at <= frame_limit - top, and too_deep is 0, if there is a quick
  *   items_at + items + funcs <= buffer_words;  head has items and funcs
  *   limit lies below the nodes of counted calls;  quick is NULL where all or
- *   brief calls are counted;  each_generation is generation, or 0
+ *   brief calls are counted, or deep ones have no records;  each_generation is
+ *   generation, or 0
  * and when a chunk is closed:
  *   the sum of gaps and durations of its records == last - tick_begin */
 struct thread_state {
@@ -206,14 +207,20 @@ struct thread_state {
 	 * ordinary, and but for the one at count_base. */
 	struct frame *count_limit, *count_base;
 	bool counts;          /* calls are counted, and have no records */
-	uint64_t brief;       /* of calls, those shorter than so many ticks are
-	                       * counted; 0: none. If any, quick is NULL, and
-	                       * in its place there is: */
+	bool chooses;         /* brief or deep calls have none. Then quick is
+	                       * NULL, and in its place there is: */
 	uint64_t *chosen_quick;
+	uint64_t brief;       /* of calls, those shorter than so many ticks are
+	                       * counted; 0: none */
 	uint32_t nodes;       /* of counted calls, in the open chunk */
 	uint64_t awaited;     /* key of the C function that Lua called last and
 	                       * whose calls are counted in a recording: if it
 	                       * has hooks, its next enter is that call */
+
+	/* Frames of a segment that may have records: depth.h. The common case
+	 * pushes those that have none from deep on, below deep_limit. */
+	uint32_t max_depth, lowest_depth;
+	struct frame *deep, *deep_limit;
 
 	/* The shadow stack. */
 	struct frame *frames;
@@ -352,11 +359,3 @@ struct thread_upcalls {
 };
 
 extern HIDDEN struct thread_upcalls thread_upcalls;
-
-/* One past the last frame of that segment. */
-INLINE struct frame *thread_segment_end(const struct thread_state *s,
-					uint32_t segment)
-{
-	return segment + 1 == s->segments ? s->top :
-	       s->frames + s->segment[segment + 1].base;
-}
