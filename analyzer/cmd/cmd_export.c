@@ -38,6 +38,7 @@ enum source { TREE, MOMENTS, STACKS, TRACKS };
 	X("folded", .put = export_collapsed_write, .is_repeating = true) \
 	X("speedscope", .put = export_speedscope_write) \
 	X("callgrind", .put = export_callgrind_write) \
+	X("cpuprofile", .put = export_cpuprofile_write) \
 	X("sqlite", .add = export_sqlite_write, .source = MOMENTS, \
 	  .hist = true) \
 	X("json", .put = export_json_write, .source = MOMENTS, .hist = true) \
@@ -46,7 +47,8 @@ enum source { TREE, MOMENTS, STACKS, TRACKS };
 	  .source = STACKS) \
 	X("chrome", .put = export_chrome_write, .source = TRACKS) \
 	X("perfetto", .put = export_perfetto_write, .is_binary = true, \
-	  .source = TRACKS)
+	  .source = TRACKS) \
+	X("firefox", .put = export_firefox_write, .source = STACKS)
 
 #define FORMAT_NAME(name, ...) name,
 /* The names, for the option's choices, are made from the same rows as the
@@ -254,6 +256,9 @@ const struct cmd cmd_export = {
 	"on and off the CPU, suspended time and calls of each function, and\n"
 	"what it calls, with files and lines.\n"
 	"\n"
+	"cpuprofile is a profile of V8, for Chrome's developer tools: all\n"
+	"threads below one root, each stack once, as wide as its total time.\n"
+	"\n"
 	"sqlite adds the session to a database: functions, the tree with all\n"
 	"its figures, coroutines and who resumed them, the 1,000 calls with\n"
 	"most self time, threads, labels, and what was lost, for questions\n"
@@ -272,6 +277,8 @@ const struct cmd cmd_export = {
 	"resume over the coroutine to its suspend.\n"
 	"perfetto is the same as protobuf, for Perfetto's UI and its trace\n"
 	"processor: smaller, and each coroutine is below who resumed it.\n"
+	"firefox is JSON for https://profiler.firefox.com: the stitched\n"
+	"stacks of each thread.\n"
 	"A call that is suspended is in pieces, one for each run of its\n"
 	"coroutine. Where a trace has more calls than --max-events, the\n"
 	"shortest ones are folded: NAME then stands for several calls one\n"

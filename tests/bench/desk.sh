@@ -20,8 +20,9 @@ cost() {
 # The list of commands; those that read a trace more than once,
 # or write single calls, are marked.
 desk_plain="tree bottom-up callers coroutines coverage trim pprof collapsed \
-speedscope callgrind csv plot merge diff info check"
-desk_twice="html slow stacks sqlite json speedscope-time chrome perfetto"
+speedscope callgrind cpuprofile csv plot merge diff info check"
+desk_twice="html slow stacks sqlite json speedscope-time chrome perfetto \
+firefox"
 
 # desk_trace KIND CALLS FUNCTION: all commands on a trace of so many calls.
 desk_trace() {
@@ -37,8 +38,8 @@ desk_trace() {
 	cost coverage coverage "$t"
 	cost trim trim "$t"
 	cost html html -o "$T/export" "$t"
-	for f in pprof collapsed speedscope callgrind csv sqlite json \
-		speedscope-time chrome perfetto; do
+	for f in pprof collapsed speedscope callgrind cpuprofile csv sqlite \
+		json speedscope-time chrome perfetto firefox; do
 		rm -f "$T/export"
 		cost $f export -f $f -o "$T/export" "$t"
 	done
@@ -48,6 +49,7 @@ desk_trace() {
 	cost info info "$t"
 	cost check check "$t"
 	cost slow slow "$3" "$t"
+	cost slow-callees slow --callees "$3" "$t"
 	cost stacks stacks --every 100ms "$t"
 	rm -rf "$t" "$T/export" "$T/plot.svg" "$T/merged"
 }
@@ -83,6 +85,9 @@ desk_rows() {
 of \`weft report\`'s, calls of $of functions" 2 $desk_plain
 		desk_row $kind "... that read the trace twice, or write single \
 calls" 3 $desk_twice
+		row "... \`slow --callees\`, which reads it three times" \
+			"$(calc "$(least "desk.$kind.slow-callees") / \
+				$(least "desk.$kind.report")") x" "" "" ""
 	done
 	row "... the most memory" "$(calc "$mb" 0) MB" "at most 200 MB" \
 		"$(at_most "$mb" 200)" ""

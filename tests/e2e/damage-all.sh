@@ -29,13 +29,14 @@ for c in $("$WEFT" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do
 	record | help | validate | top) ;; # read no trace
 	status | start | stop | snapshot | finish) ;;
 	callers) ways+=("callers --all") ;;
-	coroutines) ways+=("coroutines --columns +lua,native --csv") ;;
+	coroutines) ways+=("coroutines --columns +lua,native --csv" "coroutines --history 101") ;;
 	diff) ways+=("diff $T/made") ;;
 	export) ways+=("export -o $T/x.pb" "export -f collapsed"
 		"export -f speedscope" "export -f callgrind"
 		"export -f speedscope-time --max-events 30"
 		"export -f chrome" "export -f perfetto -o $T/x.pftrace"
-		"export -f json" "export -f csv"
+		"export -f firefox"
+		"export -f cpuprofile" "export -f json" "export -f csv"
 		"export -f sqlite -o $T/x.db") ;;
 	html) ways+=("html -o -") ;;
 	lines) ways+=("lines *0x2000") ;;

@@ -56,6 +56,12 @@ int export_speedscope_write(FILE *, const struct export_from *);
  * sum. */
 int export_callgrind_write(FILE *, const struct export_from *);
 
+/* A profile of V8, which Chrome's developer tools and speedscope open: all
+ * threads are below "(root)", one beside the other. A node's samples are one,
+ * which lasts for its self time: stacks are in the order of the tree, not of
+ * time. */
+int export_cpuprofile_write(FILE *, const struct export_from *);
+
 /* CSV: a head, and a row for each distinct stack, parents first, with the
  * columns of nodes_view; those of net times only where times are net. */
 int export_csv_write(FILE *, const struct export_from *);
@@ -94,3 +100,9 @@ int export_chrome_write(FILE *, const struct export_from *);
  * resumed; names once; a flow from each resume to what the coroutine then
  * does. */
 int export_perfetto_write(FILE *, const struct export_from *);
+
+/* A "processed" profile for the Firefox Profiler: a thread for each track,
+ * whose samples are the stretches of time in which its stack did not change,
+ * weighted by their length in ms; marks are markers. Needs a chronicle without
+ * tracks for coroutines. */
+int export_firefox_write(FILE *, const struct export_from *);

@@ -33,6 +33,7 @@ tree --bottom-up
 callers --all
 coroutines
 coroutines --by body
+coroutines --history 101
 stacks --at 1us
 trim --min-share 0 --below 1000000000
 merge
