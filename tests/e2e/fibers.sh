@@ -16,12 +16,12 @@ compare() {
 		"$T/coroutines" "$@" || fail "the account and the trace differ"
 }
 
-for mode in api context tsan link; do
+for mode in api context tsan asan link; do
 	echo "$mode"
 	record "$P/p_fibers" $mode 1 24 4 || fail "it fails"
 	compare
 done
-for mode in api context; do
+for mode in api context asan; do
 	echo "$mode, recorded from the middle on"
 	record --paused -- "$P/p_fibers" $mode 3 12 1 300 || fail "it fails"
 	compare late

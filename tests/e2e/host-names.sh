@@ -7,7 +7,7 @@
 . tests/lib.sh
 extra=$(nm -D --defined-only "$B/lib/libweft.so" | awk '{ print $3 }' |
 	grep -vE '^(weft_|__cyg_profile_func_(enter|exit)$)' |
-	grep -vE '^__tsan_.*_fiber(_name)?$')
+	grep -vE '^__(tsan_.*_fiber(_name)?|sanitizer_.*_switch_fiber)$')
 [ -z "$extra" ] || fail "libweft.so exports $extra"
 
 gcc -O1 -finstrument-functions tests/prog/p_unseen.c -o "$T/unseen" -ldl ||

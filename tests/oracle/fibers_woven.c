@@ -1,8 +1,8 @@
 /* fibers_woven.c - fibers of the random program: each owns a Lua machine, runs
  * random calls on a stack of its own, and goes off the thread in the midst of
  * them, back to who resumed it or straight to another fiber. Any thread may go
- * on with it. By the seed, weft is told of the switches by weft.h, by the
- * thread sanitizer's calls, or by nobody but swapcontext.
+ * on with it. By the seed, weft is told of the switches by weft.h, by one of
+ * the sanitizers' calls, or by nobody but swapcontext.
  * SPDX-License-Identifier: MIT */
 #include "woven.h"
 
@@ -24,13 +24,15 @@ WEAK void *__tsan_create_fiber(unsigned);
 WEAK void __tsan_destroy_fiber(void *);
 WEAK void __tsan_switch_to_fiber(void *, unsigned);
 WEAK void *__tsan_get_current_fiber(void);
+WEAK void __sanitizer_start_switch_fiber(void **, const void *, size_t);
+WEAK void __sanitizer_finish_switch_fiber(void *, const void **, size_t *);
 
 /* A thread that runs fibers. */
 struct carrier {
 	ucontext_t at;
 	struct walk *walk;
 	struct fiber *now, *left; /* left: by one that went to another */
-	void *tsan;
+	void *tsan, *fake;
 };
 
 struct fiber {
@@ -42,10 +44,12 @@ struct fiber {
 	struct carrier *on;
 	bool has_begun, has_ended;
 	struct weft_fiber *weft;
-	void *tsan;
+	void *tsan, *fake;
+	const void *back;       /* the stack it came from, as it was told */
+	size_t back_size;
 };
 
-static enum { TELL_WEFT, TELL_NOBODY, TELL_TSAN } tell;
+static enum { TELL_WEFT, TELL_NOBODY, TELL_TSAN, TELL_ASAN } tell;
 static struct fiber slots[SLOTS];
 static struct fiber *ready[SLOTS];
 static unsigned ready_count;
@@ -137,12 +141,14 @@ OUTSIDE static void mount(struct fiber *f, struct carrier *c)
 	tick_hold(w, !f->has_begun);
 }
 
-OUTSIDE static void tell_on(struct fiber *f)
+OUTSIDE static void tell_on(struct fiber *f, void **save)
 {
 	if (tell == TELL_WEFT && weft_fiber_switch)
 		weft_fiber_switch(f->weft);
 	else if (tell == TELL_TSAN && __tsan_switch_to_fiber)
 		__tsan_switch_to_fiber(f->tsan, 0);
+	else if (tell == TELL_ASAN && __sanitizer_start_switch_fiber)
+		__sanitizer_start_switch_fiber(save, f->stack, STACK_SIZE);
 }
 
 OUTSIDE static void tell_back(struct fiber *f)
@@ -153,11 +159,17 @@ OUTSIDE static void tell_back(struct fiber *f)
 		weft_fiber_switch(NULL);
 	else if (tell == TELL_TSAN && __tsan_switch_to_fiber)
 		__tsan_switch_to_fiber(f->on->tsan, 0);
+	else if (tell == TELL_ASAN && __sanitizer_start_switch_fiber)
+		__sanitizer_start_switch_fiber(f->has_ended ? NULL : &f->fake,
+			f->back, f->back_size);
 }
 
 /* First on a fiber's stack after each switch to it. */
 OUTSIDE static void landed(struct fiber *f)
 {
+	if (tell == TELL_ASAN && __sanitizer_finish_switch_fiber)
+		__sanitizer_finish_switch_fiber(f->fake, &f->back,
+						&f->back_size);
 	if (f->on->left) {
 		give(f->on->left);
 		f->on->left = NULL;
@@ -172,13 +184,15 @@ OUTSIDE static void run(struct walk *w, struct fiber *f)
 	if (tell == TELL_TSAN && __tsan_get_current_fiber)
 		c->tsan = __tsan_get_current_fiber();
 	mount(f, c);
-	tell_on(f);
+	tell_on(f, &c->fake);
 	swapcontext(&c->at, &f->at);
 	tick_hold(w, false);
+	if (tell == TELL_ASAN && __sanitizer_finish_switch_fiber)
+		__sanitizer_finish_switch_fiber(c->fake, NULL, NULL);
 	give(c->now); /* who came back, by way of others perhaps */
 }
 
-/* Off the thread. */
+/* Off the thread. Where the way back is told with the switch all go by it. */
 OUTSIDE static void go(struct fiber *f, struct fiber *to)
 {
 	struct carrier *const c = f->on;
@@ -187,7 +201,7 @@ OUTSIDE static void go(struct fiber *f, struct fiber *to)
 	if (to) {
 		c->left = f;
 		mount(to, c);
-		tell_on(to);
+		tell_on(to, &f->fake);
 	} else {
 		self = c->walk;
 		tell_back(f);
@@ -218,7 +232,7 @@ PLAIN void f_hop(struct walk *w)
 	w->seen[C_fiber_hop]++;
 	if (is_in_coroutine(w, f))
 		w->seen[C_fiber_hop_in_coroutine]++;
-	if (side(w) % 4 == 0)
+	if (tell != TELL_ASAN && side(w) % 4 == 0)
 		to = take(w);
 	go(f, to);
 	book_leave(w, F_f_hop);
@@ -272,7 +286,7 @@ OUTSIDE void fiber_act(struct walk *w)
 OUTSIDE void fiber_start(struct walk *w, uint64_t seed, const char *text)
 {
 	script = text;
-	tell = seed / 3 % 3;
+	tell = seed / 3 % 4;
 	for (unsigned i = 0; i < SLOTS; i++) {
 		struct fiber *const f = &slots[i];
 

@@ -1,7 +1,7 @@
 /* p_fibers MODE SEED [FIBERS THREADS [LATE]]: fibers that own Lua VMs, whose
  * Lua code has coroutines of its own, run by threads in random order; the
  * program's own account of calls, callers and resumes goes to stdout. MODE: who
- * tells of switches: api, context, tsan, or link: contexts that end by
+ * tells of switches: api, context, tsan, asan, or link: contexts that end by
  * returning. LATE: so many switches away from fibers go by before recording
  * begins, and the account with it (one thread).
  * flags: -finstrument-functions -I/usr/include/lua5.4 -llua5.4 -lpthread
@@ -31,8 +31,10 @@ WEAK void *__tsan_create_fiber(unsigned);
 WEAK void __tsan_destroy_fiber(void *);
 WEAK void __tsan_switch_to_fiber(void *, unsigned);
 WEAK void *__tsan_get_current_fiber(void);
+WEAK void __sanitizer_start_switch_fiber(void **, const void *, size_t);
+WEAK void __sanitizer_finish_switch_fiber(void *, const void **, size_t *);
 
-enum mode { API, CONTEXT, TSAN, LINK };
+enum mode { API, CONTEXT, TSAN, ASAN, LINK };
 static enum mode mode;
 
 #define FUNCS(X) X(leaf) X(twist) X(hop) X(jumper) X(jumps) X(deep) X(drive)   \
@@ -66,7 +68,9 @@ struct fib {
 	int number, hops, give_up_at, is_done, resumes, moves, bodies;
 	struct thread *before;
 	struct weft_fiber *weft;
-	void *tsan, *tsan_back;
+	void *tsan, *tsan_back, *fake;
+	const void *back_low;
+	size_t back_size;
 };
 
 struct thread {
@@ -76,6 +80,7 @@ struct thread {
 	struct fib *left;   /* by a fiber that went straight to another */
 	struct book book;
 	unsigned random;
+	void *fake;
 };
 
 enum { STACK = 1 << 20 };
@@ -135,6 +140,9 @@ QUIET static void give(struct fib *f)
 
 QUIET static void landed(struct fib *f)
 {
+	if (mode == ASAN)
+		__sanitizer_finish_switch_fiber(f->fake, &f->back_low,
+						&f->back_size);
 	if (f->on->left) {
 		give(f->on->left);
 		f->on->left = NULL;
@@ -192,6 +200,7 @@ QUIET static void go(struct fib *f, struct fib *to)
 	if (to) {
 		counted(to, f->on);
 		f->on->left = f;
+		to->back_low = f->back_low;
 		to->tsan_back = f->tsan_back;
 	}
 	if (mode == API && f->is_done)
@@ -201,6 +210,11 @@ QUIET static void go(struct fib *f, struct fib *to)
 	else if (mode == TSAN)
 		__tsan_switch_to_fiber(to ? to->tsan : f->tsan_back,
 				       0);
+	else if (mode == ASAN && !to)
+		__sanitizer_start_switch_fiber(f->is_done ? NULL : &f->fake,
+			f->back_low, f->back_size);
+	else if (mode == ASAN)
+		__sanitizer_start_switch_fiber(&f->fake, to->memory, STACK);
 	swapcontext(&f->ctx, next);
 	landed(f);
 }
@@ -211,7 +225,8 @@ TOLD static void hop(struct fib *f)
 
 	in(&f->book, F_hop);
 	f->hops++;
-	if (dice(&f->random, 4) == 0)
+	/* Where the way back comes with the switch, all go by the thread. */
+	if (mode != ASAN && dice(&f->random, 4) == 0)
 		to = take(&f->random);
 	go(f, to);
 	f->book.depth--;
@@ -431,8 +446,12 @@ TOLD static void resume(struct thread *t, struct fib *f)
 	} else if (mode == TSAN) {
 		f->tsan_back = __tsan_get_current_fiber();
 		__tsan_switch_to_fiber(f->tsan, 0);
+	} else if (mode == ASAN) {
+		__sanitizer_start_switch_fiber(&t->fake, f->memory, STACK);
 	}
 	swapcontext(&t->ctx, &f->ctx);
+	if (mode == ASAN)
+		__sanitizer_finish_switch_fiber(t->fake, NULL, NULL);
 	t->book.depth--;
 }
 
@@ -523,7 +542,7 @@ QUIET static void tell_fiber(const struct fib *f)
 	printf("calls %d body_%d\nresumes %d body_%d\nfibers %d body_%d\n"
 	       "moved %d body_%d\n", f->bodies, n, f->resumes, n,
 	       f->resumes > 0, n, f->moves > 0, n);
-	if (f->is_done && (mode == API || mode == LINK))
+	if (f->is_done && (mode == API || mode == ASAN || mode == LINK))
 		printf("ended 1 body_%d\n", n);
 	if (f->L)
 		tell_lua(f->L);
@@ -545,10 +564,11 @@ QUIET static void tell_lines(void)
 
 QUIET static int setup(int argc, char **argv)
 {
-	static const char *const modes[] = { "api", "context", "tsan", "link" };
+	static const char *const modes[] = { "api", "context", "tsan", "asan",
+					     "link" };
 	const unsigned seed = argc < 3 ? 1 : (unsigned)atoi(argv[2]);
 
-	for (int i = 0; argc > 1 && i < 4; i++)
+	for (int i = 0; argc > 1 && i < 5; i++)
 		if (!strcmp(argv[1], modes[i]))
 			mode = (enum mode)i;
 	if (argc > 4) {
@@ -561,7 +581,8 @@ QUIET static int setup(int argc, char **argv)
 	if (fiber_count > FIBERS_MAX || thread_count > 16)
 		return 0;
 	if ((mode == API && !weft_fiber_create) || (mode == TSAN &&
-	    !__tsan_create_fiber)) {
+	    !__tsan_create_fiber) || (mode == ASAN &&
+				      !__sanitizer_start_switch_fiber)) {
 		puts("nobody to tell");
 		return 0;
 	}

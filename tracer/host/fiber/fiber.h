@@ -49,7 +49,8 @@ extern HIDDEN THREAD_LOCAL struct fiber *fiber_now;
 /* Who tells of switches, the most reliable last. A program may do so in several
  * ways at once, and each switch must count once: when a source has told of one,
  * those before it are not listened to any more. */
-enum fiber_by { FIBER_BY_CONTEXT = 1, FIBER_BY_TSAN, FIBER_BY_API };
+enum fiber_by { FIBER_BY_CONTEXT = 1, FIBER_BY_ASAN, FIBER_BY_TSAN,
+		FIBER_BY_API };
 /* Does this source count, from now on? Hook-safe. */
 bool fiber_counts(enum fiber_by who);
 

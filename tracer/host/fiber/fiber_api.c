@@ -1,10 +1,10 @@
 /* fiber_api.c - who tells of switches of native coroutines: the program itself,
- * by weft.h or by the calls it makes for the thread sanitizer, and libc's
- * contexts.
+ * by weft.h or by the calls it makes for the sanitizers, and libc's contexts.
  * Each way ends in fiber_switch, which does the work; this file only finds out
  * which fiber is meant.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/fiber/fiber.h"
+#include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/link/link.h"
 #include "tracer/host/link/stand_in.h"
@@ -12,6 +12,7 @@
 #include "tracer/host/weft.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <ucontext.h>
 
@@ -76,15 +77,19 @@ EXPORT unsigned long long weft_fiber_coroutine(const struct weft_fiber *fiber)
 /* In a build with a sanitizer all that follows is its runtime's. */
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 
-/* ------------------------------------------------------ thread sanitizer */
+/* ------------------------------------------------------------- sanitizers */
 
 void *__tsan_create_fiber(unsigned flags);
 void __tsan_destroy_fiber(void *fiber);
 void __tsan_switch_to_fiber(void *fiber, unsigned flags);
 void *__tsan_get_current_fiber(void);
 void __tsan_set_fiber_name(void *fiber, const char *name);
+void __sanitizer_start_switch_fiber(void **save, const void *bottom,
+				    size_t size);
+void __sanitizer_finish_switch_fiber(void *save, const void **bottom,
+				     size_t *size);
 
-/* If the sanitizer's runtime is loaded its functions do the work, and what is
+/* If a sanitizer's runtime is loaded its functions do the work, and what is
  * told to them is not used. */
 static struct {
 	void *(*create)(unsigned);
@@ -92,6 +97,8 @@ static struct {
 	void (*switch_to)(void *, unsigned);
 	void *(*current)(void);
 	void (*set_name)(void *, const char *);
+	void (*start)(void **, const void *, size_t);
+	void (*finish)(void *, const void **, size_t *);
 } real;
 
 __attribute__((constructor(102))) static void find_runtime(void)
@@ -106,6 +113,10 @@ __attribute__((constructor(102))) static void find_runtime(void)
 		link_elsewhere("__tsan_get_current_fiber");
 	real.set_name = (void (*)(void *, const char *))
 		link_elsewhere("__tsan_set_fiber_name");
+	real.start = (void (*)(void **, const void *, size_t))
+		link_elsewhere("__sanitizer_start_switch_fiber");
+	real.finish = (void (*)(void *, const void **, size_t *))
+		link_elsewhere("__sanitizer_finish_switch_fiber");
 }
 
 EXPORT void *__tsan_create_fiber(unsigned flags)
@@ -144,6 +155,81 @@ EXPORT void __tsan_set_fiber_name(void *fiber, const char *name)
 {
 	if (real.set_name)
 		real.set_name(fiber, name);
+}
+
+/* The bounds of the stack that a thread was born with, roughly: programs
+ * hand them back to say that they switch to it. */
+enum { OWN_SIZE = 8 << 20 };
+
+/* An address near the upper end of the thread's own stack: where the kernel
+ * began that of the first thread; elsewhere the thread descriptor, which libc
+ * puts at the stack's upper end. */
+static uint64_t own_high(void)
+{
+	extern void *__libc_stack_end;
+	static __thread uint64_t high;
+
+	if (high == 0)
+		high = kernel_tid() == kernel_pid() ?
+		       (uint64_t)__libc_stack_end : (uint64_t)pthread_self();
+	return high;
+}
+
+/* The stack that the thread has left last. */
+static __thread const void *came_from;
+static __thread size_t came_from_size;
+
+/* To be called before the switch. What the stack was is asked for after it. */
+static void note_left(void)
+{
+	const struct fiber *const f = fiber_now;
+	const uint64_t high = own_high();
+
+	came_from = (const void *)(f && f->high != 0 ? f->low :
+				   high - OWN_SIZE);
+	came_from_size = f && f->high != 0 ? f->high - f->low :
+			 OWN_SIZE + 1;
+}
+
+/* bottom is the lowest address of the stack to go to. save: NULL if the stack
+ * that is left will not be used again. A stack in which the thread's own lies
+ * is that one, not a fiber's. */
+EXPORT void __sanitizer_start_switch_fiber(void **save, const void *bottom,
+					   size_t size)
+{
+	const uint64_t low = (uint64_t)bottom, high = own_high();
+	struct fiber *f = NULL;
+
+	if (real.start) {
+		real.start(save, bottom, size);
+		return;
+	}
+	note_left();
+	if (save)
+		*save = NULL;
+	if (!mapped_pool || !fiber_counts(FIBER_BY_ASAN))
+		return;
+	if (high < low || high - low > size) {
+		f = fiber_at(low);
+		if (f)
+			f->high = low + size;
+	}
+	fiber_switch(f, !save, HERE);
+}
+
+/* Runs on the new stack. Switches were told of at the start, so all that is
+ * left to do is to say which stack was left. */
+EXPORT void __sanitizer_finish_switch_fiber(void *save, const void **bottom,
+					    size_t *size)
+{
+	if (real.finish) {
+		real.finish(save, bottom, size);
+		return;
+	}
+	if (bottom)
+		*bottom = came_from;
+	if (size)
+		*size = came_from_size;
 }
 
 /* ---------------------------------------------------------------- contexts
