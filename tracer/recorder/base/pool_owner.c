@@ -210,7 +210,7 @@ uint64_t pool_folder_free(void)
 
 /* A pool in POOL_FOLDER, open. Others may make files of any name there. */
 struct left {
-	int folder, fd;
+	int fd;
 	const char *name;
 	struct stat st;
 };
@@ -224,11 +224,6 @@ static bool is_abandoned(struct left *l)
 	       flock(l->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-static bool is_kept(const struct left *l)
-{
-	return (l->st.st_mode & 0777) == KEPT_MODE;
-}
-
 /* Whether weft recover may still want it: for an hour after it was first found,
  * which its mode and time tell from then on, if it takes a fourth at most of
  * what could be used. */
@@ -236,22 +231,21 @@ static bool is_worth_keeping(const struct left *l)
 {
 	if ((uint64_t)l->st.st_blocks * 512 > pool_folder_free() / 4)
 		return false;
-	if (is_kept(l))
+	if ((l->st.st_mode & 0777) == KEPT_MODE)
 		return time(NULL) - l->st.st_mtime < KEPT_SECONDS;
 	if (fchmod(l->fd, KEPT_MODE) != 0 || futimens(l->fd, NULL) != 0)
 		return false;
 	if (isatty(STDERR_FILENO))
 		message("note: a recorder that died left its pool: " POOL_FOLDER
-			"/%s; it is kept for an hour, for weft recover, unless "
-			"another one dies", l->name);
+			"/%s; it is kept for an hour, for weft recover",
+			l->name);
 	return true;
 }
 
-/* Call back for each pool of this user whose recorder has died. A living one
- * holds the lock of its pool. The lock ends with it, in whatever way it
- * ends. */
-static void each_abandoned(void (*call)(void *ctx, const struct left *l),
-			   void *ctx)
+/* Remove the pools of this user whose recorders have died, but those that are
+ * worth keeping. A living one holds the lock of its pool. The lock ends with
+ * it, in whatever way it ends. */
+static void pool_cleanup(void)
 {
 	char prefix[32];
 	DIR *const folder = opendir(POOL_FOLDER);
@@ -260,65 +254,19 @@ static void each_abandoned(void (*call)(void *ctx, const struct left *l),
 		return;
 	snprintf(prefix, sizeof(prefix), "weft-%u-", (unsigned)getuid());
 	for (const struct dirent *e; (e = readdir(folder)); ) {
-		struct left l = { .folder = dirfd(folder), .name = e->d_name };
+		struct left l = { .name = e->d_name };
 
-		if (strncmp(e->d_name, prefix, strlen(prefix)) != 0)
+		if (strncmp(l.name, prefix, strlen(prefix)) != 0)
 			continue;
-		l.fd = openat(l.folder, l.name, O_RDONLY | O_NOFOLLOW |
+		l.fd = openat(dirfd(folder), l.name, O_RDONLY | O_NOFOLLOW |
 			      O_CLOEXEC | O_NONBLOCK);
 		if (l.fd < 0)
 			continue;
-		if (is_abandoned(&l))
-			call(ctx, &l);
+		if (is_abandoned(&l) && !is_worth_keeping(&l))
+			unlinkat(dirfd(folder), l.name, 0);
 		close(l.fd);
 	}
 	closedir(folder);
-}
-
-struct newest {
-	char name[NAME_MAX + 1];
-	bool is_kept;
-	struct timespec time;
-};
-
-/* The time of a kept pool says when it was found, perhaps after a later one was
- * written for the last time. */
-static bool is_newer(const struct left *l, const struct newest *n)
-{
-	const struct timespec *const t = &l->st.st_mtim;
-
-	if (!n->name[0] || is_kept(l) != n->is_kept)
-		return !n->name[0] || n->is_kept;
-	return t->tv_sec > n->time.tv_sec ||
-	       (t->tv_sec == n->time.tv_sec && t->tv_nsec >= n->time.tv_nsec);
-}
-
-static void find_newest(void *ctx, const struct left *l)
-{
-	struct newest *const n = ctx;
-
-	if (!is_newer(l, n))
-		return;
-	snprintf(n->name, sizeof(n->name), "%s", l->name);
-	n->is_kept = is_kept(l);
-	n->time = l->st.st_mtim;
-}
-
-static void remove_others(void *ctx, const struct left *l)
-{
-	const struct newest *const n = ctx;
-
-	if (strcmp(l->name, n->name) != 0 || !is_worth_keeping(l))
-		unlinkat(l->folder, l->name, 0);
-}
-
-/* Of the pools that dead recorders left, the newest may stay for a while. */
-static void pool_cleanup(void)
-{
-	struct newest newest = { .name = "" };
-
-	each_abandoned(find_newest, &newest);
-	each_abandoned(remove_others, &newest);
 }
 
 static uint64_t limit_of(__rlimit_resource_t resource)

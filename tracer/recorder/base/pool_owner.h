@@ -45,11 +45,11 @@ struct pool_owner {
 	_Atomic bool is_cut;       /* a program has taken pages of the file */
 };
 
-/* Remove this user's pools whose recorder died without doing so; the newest one
- * stays for an hour, for weft recover, where there is room. Then make and
- * map the pool, and lock its file and its recorder mutex; every buffer is
- * closed. Prints why and returns negative if it cannot. The mapping lives as
- * long as the recorder. */
+/* Remove this user's pools whose recorder died without doing so; they stay for
+ * an hour, for weft recover, where there is room. Then make and map the pool,
+ * and lock its file and its recorder mutex; every buffer is closed. Prints why
+ * and returns negative if it cannot. The mapping lives as long as the
+ * recorder. */
 int pool_owner_create(struct pool_owner *o, const struct pool_wish *wish);
 
 /* Give the buffers pages and open them, as far as there is room. Returns how
