@@ -55,9 +55,17 @@ static struct explain_finding *add(struct work *w, enum explain_kind kind,
 	return f;
 }
 
+/* Where switches are not known, the functions of libc that are recorded are
+ * known to wait. */
+static bool is_known_wait(const struct work *w, func_id func)
+{
+	return !w->out->has_switches && func_is_libc(w->session->funcs, func);
+}
+
 static ticks on_cpu(const struct work *w, const struct flat_row *row)
 {
-	return w->out->has_switches ? row->f.cpu : row->f.self;
+	return is_known_wait(w, row->f.func) ? 0 :
+	       w->out->has_switches ? row->f.cpu : row->f.self;
 }
 
 static bool matters(const struct work *w, ticks time)
@@ -73,21 +81,24 @@ static bool is_long(const struct work *w, ticks time, double share)
 
 /* ---- what waits, for something else than a core ------------------------- */
 
-static ticks asleep_at(const struct cct *t, node_id id)
+static ticks asleep_at(const struct work *w, node_id id)
 {
-	const struct cct_cpu cpu = cct_cpu_of(t, id);
+	const struct cct_node *const n = cct_get(w->session->cct, id);
+	const struct cct_cpu cpu = cct_cpu_of(w->session->cct, id);
 
-	return cpu.off - MIN(cpu.ready, cpu.off);
+	return is_known_wait(w, n->func) ? n->self :
+	       cpu.off - MIN(cpu.ready, cpu.off);
 }
 
-static ticks asleep(const struct figures *f)
+static ticks asleep(const struct work *w, const struct figures *f)
 {
-	return figures_blocked(f->off, f->ready);
+	return is_known_wait(w, f->func) ? f->self :
+	       figures_blocked(f->off, f->ready);
 }
 
-static bool is_waiting(const struct figures *f)
+static bool is_waiting(const struct work *w, const struct figures *f)
 {
-	return asleep(f) > 0 && asleep(f) / WAIT_TIMES >= f->cpu;
+	return asleep(w, f) > 0 && asleep(w, f) / WAIT_TIMES >= f->cpu;
 }
 
 /* Calls of libc that wait until somebody wants something: events, and input. As
@@ -130,7 +141,7 @@ static void measure(struct work *w)
 
 		if (!cct_get(t, id)->parent)
 			w->elapsed = MAX(w->elapsed, total[id]);
-		busy += self - MIN(asleep_at(t, id), self);
+		busy += self - MIN(asleep_at(w, id), self);
 	}
 	w->idle = w->elapsed - MIN(w->elapsed, busy);
 	mem_free_all(total, suspended);
@@ -138,17 +149,18 @@ static void measure(struct work *w)
 
 /* ---- the hot function --------------------------------------------------- */
 
-static ticks self_at(const struct cct *t, node_id id)
+static ticks self_at(const struct work *w, node_id id)
 {
-	return cct_get((struct cct *)t, id)->self;
+	return cct_get(w->session->cct, id)->self;
 }
 
 /* The caller for which the function has most of a time, in all nodes. */
-static func_id main_caller(const struct session *s, func_id func,
-			   ticks (*time_at)(const struct cct *, node_id))
+static func_id main_caller(const struct work *w, func_id func,
+			   ticks (*time_at)(const struct work *, node_id))
 {
-	struct cct *const t = s->cct;
-	ticks *const of = mem_alloc((func_count(s->funcs) + 1) * sizeof(*of));
+	struct cct *const t = w->session->cct;
+	const size_t funcs = func_count(w->session->funcs) + 1;
+	ticks *const of = mem_alloc(funcs * sizeof(*of));
 	func_id best = 0;
 
 	for (node_id id = 1; id <= cct_count(t); id++) {
@@ -158,7 +170,7 @@ static func_id main_caller(const struct session *s, func_id func,
 		if (n->func != func)
 			continue;
 		from = cct_get(t, n->parent)->func;
-		of[from] += time_at(t, id);
+		of[from] += time_at(w, id);
 		best = of[from] > of[best] ? from : best;
 	}
 	mem_free(of);
@@ -176,7 +188,7 @@ static void find_hot(struct work *w)
 	if (!best || !is_long(w, on_cpu(w, best), HOT_SHARE))
 		return;
 	f = add(w, EXPLAIN_HOT, best->f.func);
-	f->other = main_caller(w->session, best->f.func, self_at);
+	f->other = main_caller(w, best->f.func, self_at);
 	f->calls = best->f.calls;
 	f->time = on_cpu(w, best);
 	f->share = (double)f->time / (double)w->cpu;
@@ -197,14 +209,14 @@ static ticks *waits_below(const struct work *w)
 	for (size_t i = 0; i < w->flat->count; i++) {
 		const struct figures *const f = &w->flat->rows[i].f;
 
-		is_in[f->func] = is_waiting(f) &&
+		is_in[f->func] = is_waiting(w, f) &&
 				 !is_for(w, f->func, EVENTS | INPUT);
 	}
 	for (node_id id = (node_id)cct_count(t); id > 0; id--) {
 		const struct cct_node *const n = cct_get(t, id);
 
 		if (is_in[n->func])
-			waits[id] += asleep_at(t, id);
+			waits[id] += asleep_at(w, id);
 		waits[n->parent] += waits[id];
 		most[n->func] = MAX(waits[id], most[n->func]);
 	}
@@ -351,7 +363,7 @@ static void find_side(const struct work *w, struct explain_finding *f)
 		of[id] = n->parent ? of[n->parent] : n->thread;
 		if (n->func != f->func || of[id] >= threads)
 			continue;
-		off[of[id]] += asleep_at(t, id);
+		off[of[id]] += asleep_at(w, id);
 		calls[of[id]] += n->calls;
 	}
 	for (size_t i = 0; i < threads; i++) {
@@ -369,9 +381,9 @@ static void find_side(const struct work *w, struct explain_finding *f)
  * threads: what of their time cannot be idle is, and counts against them. */
 static ticks wait_of(const struct work *w, const struct figures *f)
 {
-	const ticks time = asleep(f), busy = time - MIN(time, w->idle);
+	const ticks time = asleep(w, f), busy = time - MIN(time, w->idle);
 
-	if (!is_waiting(f) || is_for(w, f->func, EVENTS))
+	if (!is_waiting(w, f) || is_for(w, f->func, EVENTS))
 		return 0;
 	return f->calls >= WAIT_CALLS ? time : time - MIN(time, 2 * busy);
 }
@@ -409,15 +421,15 @@ static void find_wait(struct work *w, func_id but)
 
 		if (rows[i].f.func != but && is_long(w, wait, LONG_SHARE) &&
 		    (double)wait >= AS_LONG * most &&
-		    (!best || asleep(&rows[i].f) < asleep(&best->f)))
+		    (!best || asleep(w, &rows[i].f) < asleep(w, &best->f)))
 			best = &rows[i];
 	}
 	if (!best)
 		return;
 	f = add(w, EXPLAIN_WAIT, best->f.func);
-	f->other = main_caller(w->session, best->f.func, asleep_at);
+	f->other = main_caller(w, best->f.func, asleep_at);
 	f->calls = best->f.calls;
-	f->time = asleep(&best->f);
+	f->time = asleep(w, &best->f);
 	f->typical = best->f.cpu;
 	find_side(w, f);
 }
@@ -463,7 +475,8 @@ void explain_find(struct explain *e, struct session *s,
 	func_id but = 0;
 
 	*e = (struct explain){ .has_switches = w.flat->has_switches };
-	w.cpu = e->has_switches ? w.flat->cpu : w.flat->self;
+	for (size_t i = 0; i < w.flat->count; i++)
+		w.cpu += on_cpu(&w, &w.flat->rows[i]);
 	measure(&w);
 	find_hot(&w);
 	if (w.flat->has_quantiles)
@@ -474,8 +487,7 @@ void explain_find(struct explain *e, struct session *s,
 		but = seen->lock.func;
 	else if (find_lock(&w, &seen->event))
 		but = seen->event.func;
-	if (e->has_switches)
-		find_wait(&w, but);
+	find_wait(&w, but);
 	find_heap(&w, &seen->heap);
 	if (seen->unjoined > 0)
 		add(&w, EXPLAIN_JOIN, seen->maker)->calls = seen->unjoined;

@@ -186,3 +186,27 @@ void test_explain_threads_and_what_they_wait_for(void)
 	check(EXPLAIN_JOIN, "", 0);
 	session_free(session);
 }
+
+/* What is recorded of libc is what waits. */
+void test_explain_knows_waits_without_switches(void)
+{
+	const uint8_t id[20] = { 9 };
+	func_id f;
+	node_id root;
+	uint64_t ms;
+
+	session = sessions_new(UINT64_C(1000000000), "main");
+	root = cct_root(session->cct, 0);
+	f = func_native(session->funcs, func_module(session->funcs,
+			"/lib/libc.so.6", id, 20, 4096), 16);
+	func_get(session->funcs, f)->name = arena_copy(session->text, "read",
+						       4);
+	sessions_calls(session, root, f, 12, 300 * MS);
+	f = sessions_func(session, 1, 32, "parse");
+	sessions_calls(session, root, f, 12, 200 * MS);
+	check(EXPLAIN_HOT, "parse", 200);
+	CHECK_STR(find(EXPLAIN_WAIT, &ms), "read");
+	CHECK_EQ(ms, 300);
+	CHECK(!found.has_switches);
+	session_free(session);
+}
