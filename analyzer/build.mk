@@ -5,7 +5,7 @@ PLUGIN_SRC := $(wildcard analyzer/explode/plugin_*.c)
 ANALYZER_OBJ := $(patsubst %.c,$(B)/obj/%.o,\
 	$(filter-out $(PLUGIN_SRC),$(ANALYZER_SRC)))
 # What is made from .proto files.
-PROTO := analyzer/profile/pprof analyzer/out/export/perfetto
+PROTO := analyzer/profile/pprof
 PROTO_H := $(PROTO:%=$(B)/gen/%.pb-c.h)
 ANALYZER_OBJ += $(PROTO:%=$(B)/obj/gen/%.pb-c.o) $(CONTROL_OBJ)
 # What unit tests link with.
@@ -41,8 +41,8 @@ $(B)/obj/analyzer/explode/plugin_%.o: analyzer/explode/plugin_%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_CFLAGS) -c -o $@ $<
 
-# Profiles are protobuf messages, and so are Perfetto's traces: their code is
-# made from the .proto files. The headers are named as targets: make 4.4 would
+# Profiles are protobuf messages, whose code is made from the .proto file. The
+# headers are named as targets: make 4.4 would
 # otherwise prefer the rule for all objects to those that need a header first.
 $(PROTO_H): $(B)/gen/%.pb-c.h: %.proto
 	$(call say,GEN,$@)
@@ -56,12 +56,6 @@ $(B)/obj/gen/%.pb-c.o: $(B)/gen/%.pb-c.c
 	$(Q)$(CC) $(ANALYZER_CFLAGS) -Wno-error -w -I$(B)/gen -c -o $@ $<
 
 $(B)/obj/analyzer/profile/%.o: analyzer/profile/%.c $(PROTO_H)
-	$(call say,CC,$<)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ANALYZER_CFLAGS) -isystem $(B)/gen -c -o $@ $<
-
-$(B)/obj/analyzer/out/export/export_perfetto.o: \
-		analyzer/out/export/export_perfetto.c $(PROTO_H)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ANALYZER_CFLAGS) -isystem $(B)/gen -c -o $@ $<

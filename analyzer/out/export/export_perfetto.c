@@ -1,6 +1,10 @@
-/* export_perfetto.c - protobuf. All packets are one sequence, so
- * that names are written once, before the first event that has them. Events
- * come track by track; readers sort them by time.
+/* export_perfetto.c - protobuf. All packets are one sequence, so that names are
+ * written once, before the first event that has them. Events come track by
+ * track; readers sort them by time.
+ *
+ * The numbers of fields are those that https://perfetto.dev/docs publishes
+ * (reference/trace-packet-proto, reference/synthetic-track-event). Messages are
+ * put together here: protobuf-c takes ten times as long, and most are small.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/out/export/export.h"
 
@@ -8,73 +12,125 @@
 #include "analyzer/base/vec.h"
 #include "analyzer/model/group.h"
 #include "analyzer/out/export/export_spans.h"
-#include "analyzer/out/export/perfetto.pb-c.h"
 #include "analyzer/out/out_escape.h"
 
-#include <assert.h>
 #include <string.h>
 
-/* The values of type and sequence_flags. */
+/* The values of TrackEvent.type and TracePacket.sequence_flags: interned data
+ * begins anew, or is needed. */
 enum { BEGIN = 1, END = 2, INSTANT = 3 };
 enum { ANEW = 1, NEEDED = 2 };
 enum { SEQUENCE = 1 };           /* the only one */
 
+/* Fields of a TracePacket, one of which it has beside its time and flags. */
+enum { EVENT = 11, NAMES = 12, DESCRIPTOR = 60 };
+
+/* A message that is put together, its fields by rising numbers. */
+struct message { uint8_t *bytes; size_t size, room; };
+
 struct writer {
 	FILE *to;
 	struct export_spans t;
-	uint8_t *bytes; size_t room; /* of the packet at hand */
+	/* The packet at hand and what is in front of it in the file; its event,
+	 * names or descriptor; and what is in that. */
+	struct message head, packet, field, inner;
 	size_t track;            /* whose spans are written */
 	struct map *flow_of;     /* track and span that a flow leads to */
 	uint32_t flows;          /* numbered so far */
 	uint64_t *category;      /* by name */
 };
 
-/* ---- packets ---- */
+/* ---- messages ---- */
 
-static void put(struct writer *w, Perfetto__TracePacket *packet)
+enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2 };
+
+static struct message *begin(struct message *m)
 {
-	Perfetto__Trace trace = PERFETTO__TRACE__INIT;
-	size_t size;
-
-	packet->has_trusted_packet_sequence_id = 1;
-	packet->trusted_packet_sequence_id = SEQUENCE;
-	trace.n_packet = 1;
-	trace.packet = &packet;
-	size = perfetto__trace__get_packed_size(&trace);
-	vec_need(&w->bytes, &w->room, size);
-	perfetto__trace__pack(&trace, w->bytes);
-	fwrite(w->bytes, 1, size, w->to);
+	m->size = 0;
+	return m;
 }
 
-/* An event of a kind that is rare. */
-static void put_event(struct writer *w, Perfetto__TrackEvent *event, ticks at)
+static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
 {
-	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+	for (; value >= 128; value >>= 7)
+		*at++ = (uint8_t)(value | 128);
+	*at++ = (uint8_t)value;
+	return at;
+}
 
-	packet.has_timestamp = packet.has_sequence_flags = 1;
-	packet.timestamp = export_spans_ns(&w->t, at);
-	packet.sequence_flags = NEEDED;
-	packet.track_event = event;
-	put(w, &packet);
+/* Append a field's key, a number, and so many bytes. */
+static inline void add(struct message *m, unsigned key, uint64_t number,
+		       const void *bytes, size_t size)
+{
+	uint8_t *at;
+
+	vec_need(&m->bytes, &m->room, m->size + 20 + size);
+	at = put_varint(put_varint(m->bytes + m->size, key), number);
+	if (size > 0)
+		at = mempcpy(at, bytes, size);
+	m->size = (size_t)(at - m->bytes);
+}
+
+static void add_number(struct message *m, unsigned field, uint64_t value)
+{
+	add(m, field << 3 | VARINT, value, NULL, 0);
+}
+
+static void add_fixed(struct message *m, unsigned field, uint64_t value)
+{
+	uint8_t *at;
+
+	vec_need(&m->bytes, &m->room, m->size + 20);
+	at = put_varint(m->bytes + m->size, field << 3 | FIXED64);
+	m->size = (size_t)((uint8_t *)mempcpy(at, &value, 8) - m->bytes);
+}
+
+static void add_bytes(struct message *m, unsigned field, const void *bytes,
+		      size_t size)
+{
+	add(m, field << 3 | BYTES, size, bytes, size);
+}
+
+static void add_text(struct message *m, unsigned field, const char *text)
+{
+	add_bytes(m, field, text, strlen(text));
+}
+
+static void add_message(struct message *m, unsigned field,
+			const struct message *inner)
+{
+	add_bytes(m, field, inner->bytes, inner->size);
+}
+
+/* Write a packet with w->field. at NULL: it has no time; flags 0: none. */
+static void put(struct writer *w, unsigned field, const ticks *at,
+		unsigned flags)
+{
+	struct message *const p = begin(&w->packet);
+
+	if (at)
+		add_number(p, 8, export_spans_ns(&w->t, *at));
+	add_number(p, 10, SEQUENCE);
+	if (field < DESCRIPTOR)
+		add_message(p, field, &w->field);
+	if (flags != 0)
+		add_number(p, 13, flags);
+	if (field == DESCRIPTOR)
+		add_message(p, field, &w->field);
+	add(begin(&w->head), 1 << 3 | BYTES, p->size, NULL, 0);
+	fwrite_unlocked(w->head.bytes, 1, w->head.size, w->to);
+	fwrite_unlocked(p->bytes, 1, p->size, w->to);
 }
 
 static void put_name(struct writer *w, uint64_t iid, const char *text,
 		     bool is_category)
 {
-	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
-	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
-	Perfetto__InternedName name = PERFETTO__INTERNED_NAME__INIT;
-	Perfetto__InternedName *names = &name;
+	struct message *const name = begin(&w->inner);
 
-	name.has_iid = 1;
-	name.iid = iid;
-	name.name = (char *)(uintptr_t)text;
-	*(is_category ? &data.n_event_categories : &data.n_event_names) = 1;
-	*(is_category ? &data.event_categories : &data.event_names) = &names;
-	packet.has_sequence_flags = 1;
-	packet.sequence_flags = is_category && iid == 1 ? ANEW : NEEDED;
-	packet.interned_data = &data;
-	put(w, &packet);
+	add_number(name, 1, iid);
+	add_text(name, 2, text);
+	add_message(begin(&w->field), is_category ? 1 : 2, name);
+	put(w, NAMES, NULL, is_category && iid == 1 ? ANEW : NEEDED);
 }
 
 /* ---- names ---- */
@@ -117,29 +173,19 @@ static uint64_t track_uuid(const struct writer *w, size_t track)
 	return w->t.session->process_count + track + 1;
 }
 
-static void put_descriptor(struct writer *w, Perfetto__TrackDescriptor *d)
-{
-	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
-
-	d->has_uuid = 1;
-	packet.track_descriptor = d;
-	put(w, &packet);
-}
-
 static void put_process(struct writer *w, uint32_t process)
 {
-	Perfetto__TrackDescriptor d = PERFETTO__TRACK_DESCRIPTOR__INIT;
-	Perfetto__ProcessDescriptor p = PERFETTO__PROCESS_DESCRIPTOR__INIT;
+	struct message *const p = begin(&w->inner), *const d = begin(&w->field);
 	char name[GROUP_NAME];
-
-	d.uuid = process_uuid(process);
-	d.process = &p;
-	p.has_pid = 1;
-	p.pid = (int32_t)export_spans_pid(&w->t, process);
-	p.process_name = out_escape_terminal(
+	char *const safe = out_escape_terminal(
 		group_name_process(w->t.session, process, name));
-	put_descriptor(w, &d);
-	mem_free(p.process_name);
+
+	add_number(p, 1, export_spans_pid(&w->t, process));
+	add_text(p, 6, safe);
+	add_number(d, 1, process_uuid(process));
+	add_message(d, 3, p);
+	put(w, DESCRIPTOR, NULL, 0);
+	mem_free(safe);
 }
 
 /* The nearest track above that is shown: a filter may leave one out that
@@ -157,27 +203,23 @@ static uint64_t parent_uuid(const struct writer *w, const struct track *k)
 static void put_track(struct writer *w, size_t track)
 {
 	const struct track *const k = &w->t.found->tracks[track];
-	Perfetto__TrackDescriptor d = PERFETTO__TRACK_DESCRIPTOR__INIT;
-	Perfetto__ThreadDescriptor t = PERFETTO__THREAD_DESCRIPTOR__INIT;
+	const bool is_thread = k->coroutine == 0 && k->level == 0;
+	struct message *const t = begin(&w->inner), *const d = begin(&w->field);
 	char name[GROUP_NAME];
 	char *const safe = out_escape_terminal(
 		export_spans_track(&w->t, track, name));
 
-	d.uuid = track_uuid(w, track);
-	d.has_parent_uuid = 1;
-	d.parent_uuid = process_uuid(k->process);
-	if (k->coroutine != 0)
-		d.parent_uuid = parent_uuid(w, k);
-	if (k->coroutine != 0 || k->level > 0) {
-		d.name = safe;
-	} else {
-		d.thread = &t;
-		t.has_pid = t.has_tid = 1;
-		t.pid = (int32_t)export_spans_pid(&w->t, k->process);
-		t.tid = (int32_t)export_spans_tid(&w->t, track);
-		t.thread_name = safe;
-	}
-	put_descriptor(w, &d);
+	add_number(t, 1, export_spans_pid(&w->t, k->process));
+	add_number(t, 2, export_spans_tid(&w->t, track));
+	add_text(t, 5, safe);
+	add_number(d, 1, track_uuid(w, track));
+	if (is_thread)
+		add_message(d, 4, t);
+	else
+		add_text(d, 2, safe);
+	add_number(d, 5, k->coroutine != 0 ? parent_uuid(w, k) :
+		   process_uuid(k->process));
+	put(w, DESCRIPTOR, NULL, 0);
 	mem_free(safe);
 }
 
@@ -234,85 +276,33 @@ static uint64_t flow_of(struct writer *w, const struct span *s)
 
 /* ---- spans ---- */
 
-/* Most packets are a span's beginning or end. protobuf-c takes ten times as
- * long for them, so they are made here, with the numbers of perfetto.proto. */
-enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2 };
-
-static uint8_t *add_varint(uint8_t *at, uint64_t value)
+static void add_calls(struct writer *w, uint64_t calls)
 {
-	for (; value >= 128; value >>= 7)
-		*at++ = (uint8_t)(value | 128);
-	*at++ = (uint8_t)value;
-	return at;
-}
+	struct message *const annotation = begin(&w->inner);
 
-static uint8_t *add_key(uint8_t *at, unsigned field, enum wire wire)
-{
-	return add_varint(at, field << 3 | wire);
-}
-
-static uint8_t *add_number(uint8_t *at, unsigned field, uint64_t value)
-{
-	return add_varint(add_key(at, field, VARINT), value);
-}
-
-/* What is shorter than 128 bytes. */
-static uint8_t *add_bytes(uint8_t *at, unsigned field, const void *bytes,
-			  size_t size)
-{
-	assert(size < 128);
-	at = add_key(at, field, BYTES);
-	*at++ = (uint8_t)size;
-	return (uint8_t *)mempcpy(at, bytes, size);
-}
-
-static uint8_t *add_calls(uint8_t *at, uint64_t calls)
-{
-	uint8_t annotation[32], *end = add_number(annotation, 3, calls);
-
-	end = add_bytes(end, 10, "calls", 5);
-	return add_bytes(at, 4, annotation, (size_t)(end - annotation));
-}
-
-static uint8_t *add_flow(uint8_t *at, const struct span *s, uint64_t flow)
-{
-	at = add_key(at, s->kind == SPAN_RUN ? 47 : 48, FIXED64);
-	for (int i = 0; i < 8; i++)
-		*at++ = (uint8_t)(flow >> 8 * i);
-	return at;
-}
-
-/* The event of a packet, TrackEvent. */
-static uint8_t *add_event(struct writer *w, uint8_t *at, const struct span *s,
-			  bool is_end)
-{
-	const uint32_t name = is_end ? 0 : export_spans_name(&w->t, s);
-	const uint64_t flow = is_end ? 0 : flow_of(w, s);
-
-	if (!is_end)
-		at = add_number(at, 3, w->category[name]);
-	if (!is_end && s->calls != 1)
-		at = add_calls(at, s->calls);
-	at = add_number(at, 9, is_end ? END : BEGIN);
-	if (!is_end)
-		at = add_number(at, 10, (uint64_t)name + 1);
-	at = add_number(at, 11, track_uuid(w, w->track));
-	return flow != 0 ? add_flow(at, s, flow) : at;
+	add_number(annotation, 3, calls);
+	add_text(annotation, 10, "calls");
+	add_message(&w->field, 4, annotation);
 }
 
 static void put_span(void *ctx, const struct span *s, bool is_end)
 {
 	struct writer *const w = ctx;
-	uint8_t event[128], body[256], packet[260];
-	const size_t size = (size_t)(add_event(w, event, s, is_end) - event);
-	uint8_t *end = add_number(body, 8, export_spans_ns(&w->t, is_end ?
-							   s->end : s->begin));
+	struct message *const event = begin(&w->field);
+	const uint32_t name = is_end ? 0 : export_spans_name(&w->t, s);
+	const uint64_t flow = is_end ? 0 : flow_of(w, s);
 
-	end = add_number(end, 10, SEQUENCE);
-	end = add_bytes(end, 11, event, size);
-	end = add_number(end, 13, NEEDED);
-	end = add_bytes(packet, 1, body, (size_t)(end - body));
-	fwrite_unlocked(packet, 1, (size_t)(end - packet), w->to);
+	if (!is_end)
+		add_number(event, 3, w->category[name]);
+	if (!is_end && s->calls != 1)
+		add_calls(w, s->calls);
+	add_number(event, 9, is_end ? END : BEGIN);
+	if (!is_end)
+		add_number(event, 10, (uint64_t)name + 1);
+	add_number(event, 11, track_uuid(w, w->track));
+	if (flow != 0)
+		add_fixed(event, s->kind == SPAN_RUN ? 47 : 48, flow);
+	put(w, EVENT, is_end ? &s->end : &s->begin, NEEDED);
 }
 
 /* ---- marks ---- */
@@ -320,21 +310,18 @@ static void put_span(void *ctx, const struct span *s, bool is_end)
 static void put_marks(struct writer *w)
 {
 	const struct chronicle_found *const f = w->t.found;
-	uint64_t category = category_of("mark");
+	struct message *const event = &w->field;
 
 	for (size_t i = 0; i < f->mark_count; i++) {
-		const struct func *const mark =
-			func_get(w->t.session->funcs, f->marks[i].func);
-		Perfetto__TrackEvent e = PERFETTO__TRACK_EVENT__INIT;
+		char *const name = out_escape_terminal(func_get(
+			w->t.session->funcs, f->marks[i].func)->name);
 
-		e.has_type = e.has_track_uuid = 1;
-		e.type = INSTANT;
-		e.track_uuid = track_uuid(w, f->marks[i].track);
-		e.n_category_iids = 1;
-		e.category_iids = &category;
-		e.name = out_escape_terminal(mark->name);
-		put_event(w, &e, f->marks[i].at);
-		mem_free(e.name);
+		add_number(begin(event), 3, category_of("mark"));
+		add_number(event, 9, INSTANT);
+		add_number(event, 11, track_uuid(w, f->marks[i].track));
+		add_text(event, 23, name);
+		put(w, EVENT, &f->marks[i].at, NEEDED);
+		mem_free(name);
 	}
 }
 
@@ -350,8 +337,8 @@ int export_perfetto_write(FILE *to, const struct export_from *from)
 		export_spans_walk(&from->chronicle->tracks[w.track], put_span,
 				  &w);
 	put_marks(&w);
-	mem_free(w.bytes);
-	mem_free(w.category);
+	mem_free_all(w.head.bytes, w.packet.bytes, w.field.bytes,
+		     w.inner.bytes, w.category);
 	map_free(w.flow_of);
 	export_spans_fini(&w.t);
 	return 0;
