@@ -329,21 +329,25 @@ static int gethook(lua_State *L)
 	return results;
 }
 
+static int tell_switch(lua_State *L, lua_State *co, lua_CFunction original)
+{
+	struct weft_lua_switch s;
+	int results;
+
+	weft_lua_resuming(co, L, &s);
+	results = original(L);
+	weft_lua_resumed(&s);
+	return results;
+}
+
 /* coroutine.resume and what coroutine.wrap gives: switches are told when they
  * happen. Otherwise they are found at the next event, like an error that leaves
  * through a wrapped coroutine. */
 static int resume_told(lua_State *L)
 {
-	const lua_CFunction original = upvalue_original(L, 1);
-	struct weft_lua_switch s;
-	int results;
-
-	if (!lua_isthread(L, 1))
-		return original(L);
-	weft_lua_resuming(lua_tothread(L, 1), L, &s);
-	results = original(L);
-	weft_lua_resumed(&s);
-	return results;
+	return lua_isthread(L, 1) ?
+	       tell_switch(L, lua_tothread(L, 1), upvalue_original(L, 1)) :
+	       run_original(L);
 }
 
 /* Replaces the function that coroutine.wrap returns. Upvalues: the coroutine,
@@ -351,14 +355,8 @@ static int resume_told(lua_State *L)
  * sees it jump, or finds the switch at the next event. */
 static int wrapped_told(lua_State *L)
 {
-	const lua_CFunction original = upvalue_original(L, 2);
-	struct weft_lua_switch s;
-	int results;
-
-	weft_lua_resuming(lua_tothread(L, lua_upvalueindex(1)), L, &s);
-	results = original(L);
-	weft_lua_resumed(&s);
-	return results;
+	return tell_switch(L, lua_tothread(L, lua_upvalueindex(1)),
+		    upvalue_original(L, 2));
 }
 
 /* What coroutine.wrap gives has the coroutine as its first upvalue: weft is

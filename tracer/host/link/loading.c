@@ -45,6 +45,13 @@ static bool is_beside_us(const void *caller)
 	       first_of(dynamic_module_at((void *)(uintptr_t)link_lead));
 }
 
+static struct answer opened(void *handle)
+{
+	if (handle)
+		link_lead_opened();
+	return (struct answer){ handle, true };
+}
+
 HIDDEN struct answer loading_dlopen(const char *file, int mode, long none,
 				    const void *caller);
 HIDDEN struct answer loading_dlmopen(Lmid_t space, const char *file, int mode,
@@ -55,33 +62,20 @@ HIDDEN struct answer loading_dlsym(void *handle, const char *name, long none,
 struct answer loading_dlopen(const char *file, int mode, long none,
 			     const void *caller)
 {
-	struct answer a = { NULL, false };
-
 	(void)none;
 	link_lead_new();
-	if (!is_plain_path(file) || !is_beside_us(caller))
-		return a;
-	a.value = ((open_fn *)loading_real_dlopen)(file, mode);
-	a.is_final = true;
-	if (a.value)
-		link_lead_opened();
-	return a;
+	return !is_plain_path(file) || !is_beside_us(caller) ?
+	       (struct answer){ NULL, false } :
+	       opened(((open_fn *)loading_real_dlopen)(file, mode));
 }
 
 struct answer loading_dlmopen(Lmid_t space, const char *file, int mode,
 			      const void *caller)
 {
-	struct answer a = { NULL, false };
-
 	(void)caller;
 	link_lead_new();
-	if (!is_plain_path(file))
-		return a;
-	a.value = ((open_in_fn *)loading_real_dlmopen)(space, file, mode);
-	a.is_final = true;
-	if (a.value)
-		link_lead_opened();
-	return a;
+	return !is_plain_path(file) ? (struct answer){ NULL, false } :
+	       opened(((open_in_fn *)loading_real_dlmopen)(space, file, mode));
 }
 
 /* The function that dlsym would find for this caller; NULL: none, or it is for

@@ -42,18 +42,19 @@ void lua_unwind_above(struct thread_state *s, uint32_t depth, uint64_t now)
 /* -------------------------------------------------------- frames with own ids
  * In all versions but LuaJIT a frame keeps its id while it lives. */
 
-/* The innermost frame of co with this id in the topmost segment, or NULL.
- * *dead: the outermost frame of co above it (above the segment's base, if it
- * was not found); s->top if there is none. */
-static struct frame *find_frame(struct thread_state *s,
+/* The innermost frame of co with this id in the topmost segment, or NULL. Or,
+ * if ids say where frames lie, the innermost one that does not lie above this
+ * place. *dead: the outermost frame of co above it (above the segment's base,
+ * if it was not found); s->top if there is none. */
+INLINE struct frame *find_frame(struct thread_state *s,
 				const struct coroutine *co, uint64_t id,
-				struct frame **dead)
+				bool by_place, struct frame **dead)
 {
 	*dead = s->top;
 	for (struct frame *f = s->top; f-- > base(s);) {
 		if (!lua_co_owns(co, f))
 			continue;
-		if (id != 0 && f->ret == id)
+		if (by_place ? f->ret <= id : id != 0 && f->ret == id)
 			return f;
 		*dead = f;
 	}
@@ -71,8 +72,8 @@ static void call_by_id(struct thread_state *s, const struct coroutine *co,
 	struct frame *dead;
 	int i = 0;
 
-	while (!find_frame(s, co, id, &dead) && id != 0 && dead != s->top &&
-	       caller->above) {
+	while (!find_frame(s, co, id, false, &dead) && id != 0 &&
+	       dead != s->top && caller->above) {
 		if (++i > CALLERS)
 			return;
 		id = caller->above((uint64_t)co->L, id);
@@ -86,7 +87,7 @@ static bool return_by_id(struct thread_state *s, const struct coroutine *co,
 			 uint64_t id, uint64_t now)
 {
 	struct frame *dead;
-	struct frame *const f = find_frame(s, co, id, &dead);
+	struct frame *const f = find_frame(s, co, id, false, &dead);
 
 	if (!f) {
 		/* Its call was not seen, or was too deep for the stack. */
@@ -108,23 +109,6 @@ static bool return_by_id(struct thread_state *s, const struct coroutine *co,
 /* ------------------------------------------------------ frames by their place
  * In LuaJIT an id says where a frame lies: a deeper call has a higher one. The
  * frame of a Lua function moves up if its number of arguments varies. */
-
-/* The innermost frame of co that does not lie above this place, or NULL; *dead
- * as above. */
-static struct frame *find_place(struct thread_state *s,
-				const struct coroutine *co, uint64_t id,
-				struct frame **dead)
-{
-	*dead = s->top;
-	for (struct frame *f = s->top; f-- > base(s);) {
-		if (!lua_co_owns(co, f))
-			continue;
-		if (f->ret <= id)
-			return f;
-		*dead = f;
-	}
-	return NULL;
-}
 
 /* A frame with this function lies further up than this one did: is it the same?
  * A C function's does not move: it may have ended, by its native exit, and have
@@ -154,7 +138,7 @@ static void call_by_place(struct thread_state *s, const struct coroutine *co,
 			  const struct lua_caller *caller, uint64_t now)
 {
 	struct frame *dead;
-	struct frame *const f = find_place(s, co, caller->id, &dead);
+	struct frame *const f = find_frame(s, co, caller->id, true, &dead);
 	enum unwind why = UNWIND_ERROR;
 
 	if (dead < s->top && is_replaced(s, dead, caller->callee))
@@ -172,7 +156,7 @@ static bool return_by_place(struct thread_state *s, const struct coroutine *co,
 			    uint64_t id, uint64_t key, uint64_t now)
 {
 	struct frame *dead;
-	struct frame *const f = find_place(s, co, id, &dead);
+	struct frame *const f = find_frame(s, co, id, true, &dead);
 	const bool is_it = f && (f->ret == id || has_moved(f, key));
 
 	if (is_it && dead == s->top)
@@ -212,7 +196,7 @@ void lua_unwind_all(struct thread_state *s, const struct coroutine *co,
 {
 	struct frame *dead;
 
-	find_frame(s, co, 0, &dead);
+	find_frame(s, co, 0, false, &dead);
 	shadow_unwind(s, dead, UNWIND_CLOSED, now);
 }
 
@@ -220,7 +204,8 @@ void lua_unwind_taken_over(struct thread_state *s, const struct coroutine *co,
 			   uint64_t id, uint64_t key)
 {
 	struct frame *above;
-	struct frame *const f = key == 0 ? NULL : find_frame(s, co, id, &above);
+	struct frame *const f = key == 0 ? NULL :
+				find_frame(s, co, id, false, &above);
 
 	if (!f || f->key == key || above == s->top || above->key != key)
 		return;

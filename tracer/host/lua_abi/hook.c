@@ -65,26 +65,33 @@ static __attribute__((noinline)) void hook_shared(lua_State *L, lua_Debug *ar)
 /* To look at what is left out takes LuaJIT's common case too many registers. */
 enum { LEFT_APART = IS_JIT };
 
-/* The same, of one that has no records. */
-INLINE bool quick_deep_return(struct thread_state *s, uint64_t L, uint64_t id)
+/* Which calls have records: each; all but brief and deep ones; none. */
+enum quick { QUICK_EACH, QUICK_CHOSEN, QUICK_COUNTED };
+
+/* The innermost frame returns, which has no records, if it is below that
+ * limit. */
+INLINE bool quick_pop(struct thread_state *s, const struct frame *limit,
+		      uint64_t L, uint64_t id)
 {
 	struct frame *const f = s->top - 1;
 
-	if (unlikely(f >= s->deep_limit || f->ret != id || f->site != L))
+	if (unlikely(f >= limit || f->ret != id || f->site != L))
 		return false;
 	s->top = f;
 	return true;
 }
 
-/* The innermost frame returns. chosen: where brief or deep calls have no
- * records. */
+/* The innermost frame returns. */
 INLINE bool quick_return(struct thread_state *s, uint64_t L, uint64_t id,
-			 bool chosen)
+			 enum quick which)
 {
+	const bool chosen = which == QUICK_CHOSEN;
 	struct frame *const f = s->top - 1;
 
+	if (which == QUICK_COUNTED)
+		return quick_pop(s, s->count_limit, L, id);
 	if (chosen && f >= s->deep)
-		return quick_deep_return(s, L, id);
+		return quick_pop(s, s->deep_limit, L, id);
 	if (unlikely(s->at >= (chosen ? s->chosen_quick : s->quick) ||
 		     f->ret != id || f->site != L))
 		return false;
@@ -97,11 +104,11 @@ INLINE bool quick_return(struct thread_state *s, uint64_t L, uint64_t id,
 /* C functions above the frame with this id whose returns LuaJIT has not told
  * end now. */
 INLINE bool quick_end_untold(struct thread_state *s, uint64_t L, uint64_t id,
-			     bool chosen)
+			     enum quick which)
 {
 	while (IS_JIT && frame_is_untold(s->top - 1) &&
 	       s->top[-1].site == L && s->top[-1].ret > id) {
-		if (!quick_return(s, L, s->top[-1].ret, chosen))
+		if (!quick_return(s, L, s->top[-1].ret, which))
 			return false;
 	}
 	return true;
@@ -109,8 +116,10 @@ INLINE bool quick_end_untold(struct thread_state *s, uint64_t L, uint64_t id,
 
 /* Is the innermost frame one of L's, and may one be put above it? */
 INLINE bool quick_may_call(const struct thread_state *s, uint64_t L,
-			   bool chosen)
+			   enum quick which)
 {
+	const bool chosen = which == QUICK_CHOSEN;
+
 	if (chosen && s->top >= s->deep)
 		return s->top < s->deep_limit && s->top[-1].site == L;
 	return likely(s->at < (chosen ? s->chosen_quick : s->quick) &&
@@ -226,15 +235,15 @@ INLINE bool quick_left_back(struct thread_state *s, uint64_t L, uint64_t id)
  * where it was. Or one that is left out. left: where it is put if that must be
  * seen apart. */
 INLINE bool quick_call(struct thread_state *s, uint64_t L, uint64_t id,
-		       bool chosen, const struct lua_cached **left)
+		       enum quick which, const struct lua_cached **left)
 {
 	const struct lua_cached *c;
 	bool is_deep;
 
-	if (!quick_may_call(s, L, chosen))
+	if (!quick_may_call(s, L, which))
 		return false;
 	c = function_cached(s->lua, L, id, FUNCTION_QUICK);
-	is_deep = chosen && s->top >= s->deep;
+	is_deep = which == QUICK_CHOSEN && s->top >= s->deep;
 	if (unlikely(!c))
 		return false;
 	if (unlikely(!is_deep && c->epoch != s->epoch)) {
@@ -331,27 +340,6 @@ static NOINLINE void give_up_unless_skipped(lua_State *L, lua_Debug *ar,
 
 /* ----------------------------------- where calls are counted, deep or brief */
 
-INLINE bool count_return(struct thread_state *s, uint64_t L, uint64_t id)
-{
-	struct frame *const f = s->top - 1;
-
-	if (unlikely(f >= s->count_limit || f->ret != id || f->site != L))
-		return false;
-	s->top = f;
-	return true;
-}
-
-/* As quick_end_untold does. */
-INLINE bool count_end_untold(struct thread_state *s, uint64_t L, uint64_t id)
-{
-	while (frame_is_untold(s->top - 1) && s->top[-1].site == L &&
-	       s->top[-1].ret > id) {
-		if (!count_return(s, L, s->top[-1].ret))
-			return false;
-	}
-	return true;
-}
-
 /* As quick_call does. */
 INLINE bool count_call(struct thread_state *s, uint64_t L, uint64_t id)
 {
@@ -383,12 +371,13 @@ INLINE bool counted_event(struct thread_state *s, uint64_t L,
 	const uint64_t id = layout_id(ar);
 
 	if (ar->event == LUA_HOOKRET)
-		return count_return(s, L, id) ||
-		       (IS_JIT && count_end_untold(s, L, id) &&
-			count_return(s, L, id));
+		return quick_return(s, L, id, QUICK_COUNTED) ||
+		       (IS_JIT && quick_end_untold(s, L, id, QUICK_COUNTED) &&
+			quick_return(s, L, id, QUICK_COUNTED));
 	return ar->event == LUA_HOOKCALL &&
 	       (count_call(s, L, id) ||
-		(IS_JIT && count_end_untold(s, L, layout_caller(L, id)) &&
+		(IS_JIT && quick_end_untold(s, L, layout_caller(L, id),
+					    QUICK_COUNTED) &&
 		 count_call(s, L, id)));
 }
 
@@ -399,12 +388,12 @@ INLINE bool chosen_event(struct thread_state *s, uint64_t L,
 	const uint64_t id = layout_id(ar);
 
 	if (ar->event == LUA_HOOKRET)
-		return quick_end_untold(s, L, id, true) &&
-		       quick_return(s, L, id, true);
+		return quick_end_untold(s, L, id, QUICK_CHOSEN) &&
+		       quick_return(s, L, id, QUICK_CHOSEN);
 	return ar->event == LUA_HOOKCALL &&
 	       (!IS_JIT || quick_end_untold(s, L, layout_caller(L, id),
-					    true)) &&
-	       quick_call(s, L, id, true, NULL);
+					    QUICK_CHOSEN)) &&
+	       quick_call(s, L, id, QUICK_CHOSEN, NULL);
 }
 
 /* Not inlined, so that the common case of recording saves no registers. */
@@ -489,8 +478,9 @@ static NOINLINE void asking_call(lua_State *L, lua_Debug *ar)
 
 	s->busy = HERE;
 	barrier();
-	if (likely(c && quick_end_untold(s, at, caller, false) &&
-		   quick_may_call(s, at, false) && s->top[-1].ret == caller &&
+	if (likely(c && quick_end_untold(s, at, caller, QUICK_EACH) &&
+		   quick_may_call(s, at, QUICK_EACH) &&
+		   s->top[-1].ret == caller &&
 		   c->epoch == s->epoch &&
 		   quick_enter(s, at, layout_id(ar), c)))
 		thread_release_hot(s);
@@ -512,11 +502,12 @@ static __attribute__((noinline)) void untold_event(lua_State *L, lua_Debug *ar,
 	if (s->lua_plain != L)
 		done = false;
 	else if (ar->event == LUA_HOOKRET)
-		done = quick_end_untold(s, at, id, false) &&
-		       quick_return(s, at, id, false);
+		done = quick_end_untold(s, at, id, QUICK_EACH) &&
+		       quick_return(s, at, id, QUICK_EACH);
 	else if (!asks && ar->event == LUA_HOOKCALL)
-		done = quick_end_untold(s, at, layout_caller(at, id), false) &&
-		       quick_call(s, at, id, false, NULL);
+		done = quick_end_untold(s, at, layout_caller(at, id),
+					QUICK_EACH) &&
+		       quick_call(s, at, id, QUICK_EACH, NULL);
 	if (likely(done))
 		thread_release_hot(s);
 	else
@@ -578,12 +569,12 @@ INLINE void quick_event(lua_State *L, lua_Debug *ar, uint64_t sp, bool asks)
 	if (likely(s->lua_plain == L)) {
 		/* First: with calls first, 5.1 took 2 ns more. */
 		if (ar->event == LUA_HOOKRET) {
-			done = quick_return(s, at, id, false);
+			done = quick_return(s, at, id, QUICK_EACH);
 			back = !done && !asks && mapped_view.verdicts;
 			done |= back && !LEFT_APART &&
 				quick_left_back(s, at, id);
 		} else if (!asks && ar->event == LUA_HOOKCALL) {
-			done = quick_call(s, at, id, false, &left);
+			done = quick_call(s, at, id, QUICK_EACH, &left);
 		}
 	}
 	if (likely(done))
