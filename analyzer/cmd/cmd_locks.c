@@ -156,8 +156,9 @@ static void print_objects(struct reading *r, const struct waits *w,
 		    "objects");
 	print_sums(s, w);
 	if (count == 0)
-		table_note("no call waited for an object: weft record --waits "
-			   "records who waits for whom");
+		table_note("no call waited for an object%s",
+			   session_note(s, "waits") ? "" : ": weft record "
+			   "--waits records who waits for whom");
 	for (size_t i = 0; i < count; i++)
 		mem_free(rows[i].first);
 	mem_free(rows);
