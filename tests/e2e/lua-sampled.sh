@@ -79,6 +79,14 @@ lines() {
 }
 one_of 3 lines
 
+# The collector, below who caused its work.
+collector() {
+	sampled --sample-rate 0 -- "$T/host" script tests/prog/lua/collected.lua
+	report --raw
+	near make '[garbage'
+}
+one_of 3 collector
+
 # The same output, the same end.
 for what in many migrate closed forked hooked naps late blocked; do
 	"$T/host" $what >"$T/alone" || fail "$what fails by itself"
@@ -95,6 +103,19 @@ sampled -- "$T/host" urgent
 grep -qx 'signals 0' "$T/out" || fail "weft's signals came to the program"
 grep -q 'a Lua state was not sampled' "$T/err" ||
 	fail "weft does not say that it did not sample"
+# Nor is one sampled that gives up system calls.
+sampled -- "$T/host" confined
+grep -q 'a Lua state was not sampled' "$T/err" ||
+	fail "weft does not say that it no longer sampled"
+# A LuaJIT that was built without its profiler.
+if [ $v = luajit ]; then
+	sed 's/luaJIT_profile_start/luaJIT_profile_omits/' \
+		"$(ldd "$T/host" | awk '/libluajit/ { print $3 }')" \
+		>"$T/libluajit-5.1.so.2"
+	LD_LIBRARY_PATH=$T sampled -- "$T/host" many
+	grep -q 'a Lua state was not sampled: .* without a profiler' "$T/err" ||
+		fail "weft does not say that a LuaJIT has no profiler"
+fi
 
 # Stock interpreters: the state is sampled, although no calls of it are seen.
 sampled --sample-rate 0 --lua-init -- $v tests/prog/lua/sampled.lua 2

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -365,6 +366,14 @@ static void late(void)
 	printf("signals %ld\n", events[0]);
 }
 
+/* A program that will allow itself fewer system calls. */
+static void confined(void)
+{
+	live(NULL);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	live(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *const what = argc > 1 ? argv[1] : "";
@@ -387,6 +396,8 @@ int main(int argc, char **argv)
 		blocked();
 	else if (strcmp(what, "late") == 0)
 		late();
+	else if (strcmp(what, "confined") == 0)
+		confined();
 	else if (strcmp(what, "urgent") == 0)
 		urgent();
 	else

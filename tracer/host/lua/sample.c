@@ -28,6 +28,7 @@ static THREAD_LOCAL struct ticks {
 	lua_State *asked;    /* which is to note its stack; NULL: none */
 	uint64_t cpu;        /* ns at the last tick */
 	uint64_t due;        /* ns, to be noted by it */
+	uint64_t collector;  /* lib->collector of it then */
 	uint64_t missed;     /* that Lua may have run, and could not note */
 } ticks;
 
@@ -254,6 +255,12 @@ static struct coroutine *find_home(void)
 	return co && co->vm == home && is_active(co) ? co : NULL;
 }
 
+static uint64_t collector_of(const struct coroutine *co)
+{
+	return co->vm->by_layout && co->vm->lib->collector ?
+	       co->vm->lib->collector((uint64_t)co->L) : 0;
+}
+
 static enum answer ask(uint64_t sp)
 {
 	const struct lua_running *const r = &lua_running;
@@ -272,6 +279,7 @@ static enum answer ask(uint64_t sp)
 	if (!asked)
 		return MISSED;
 	ticks.asked = co->L;
+	ticks.collector = collector_of(co);
 	return ASKED;
 }
 
@@ -360,7 +368,8 @@ INLINE void keep_ticks(void)
 {
 	if (unlikely(ticks.process != process_serial ||
 		     ticks.without != atomic_load_explicit(
-					&taken, memory_order_relaxed)))
+					&taken, memory_order_relaxed) ||
+		     (kernel_confined && ticks.timer >= 0)))
 		begin_ticks();
 }
 
@@ -590,6 +599,11 @@ uint64_t lua_sample_take(lua_State *L, bool any)
 	t->due = 0;
 	t->asked = NULL;
 	return due;
+}
+
+bool lua_sample_collected(const struct coroutine *co)
+{
+	return ticks.collector != collector_of(co);
 }
 
 uint64_t lua_sample_take_missed(void)

@@ -55,6 +55,10 @@ void lua_sample_hook_back(struct coroutine *co);
  * Returns the ns that are to be noted there, 0: none were asked for. Ticks are
  * held until lua_sample_noted. */
 uint64_t lua_sample_take(lua_State *L, bool any);
+/* PUC Lua: has co's VM collected garbage since it was asked? Between two
+ * instructions it does so rarely, and for longer than most of these take: then
+ * the tick came meanwhile. */
+bool lua_sample_collected(const struct coroutine *co);
 /* missed: ns that nobody could note; they are told. */
 uint64_t lua_sample_take_missed(void);
 void lua_sample_noted(void);

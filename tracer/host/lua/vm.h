@@ -112,6 +112,9 @@ struct lua_lib {
 	uint64_t main_at;          /* with a trusted layout: where a VM's main
 	                            * state lies, counted from what all its
 	                            * states share */
+	/* With a trusted layout: changes only while the VM of this lua_State
+	 * collects garbage. NULL: nothing tells. Hook-safe. */
+	uint64_t (*collector)(uint64_t L);
 	bool excluded;             /* its own native calls are left out */
 	bool alloc_led;            /* of a VM, though nobody tells of its end */
 };

@@ -20,6 +20,8 @@ struct trial {
 	char *memory;
 	size_t used;
 	int events, wrong;
+	uint64_t collector;     /* layout_collector, lately; how often it was */
+	int steps;              /* another than the time before */
 	int tails;              /* tail calls seen in the code, less events */
 	uint64_t main, main_at; /* the tried state; as in struct lua_lib */
 	bool faulted;
@@ -489,6 +491,31 @@ static void name_returned(lua_State *L, const struct lua_lib *lib)
 	run(L, returned_script, "=weft", args, 1 + WEFT_LUA_OPENS, NULL);
 }
 
+/* ----------------------------------------------------------- the collector
+ * It works now and then while tables are made, not at each of them. */
+
+enum { TABLES = 2000 };
+static const char collected_script[] =
+	"local see = ... for i = 1, 2000 do local t = {} see() end";
+
+static int see_collector(lua_State *L)
+{
+	const uint64_t now = layout_collector((uint64_t)L);
+
+	trial->steps += now != trial->collector;
+	trial->collector = now;
+	return 0;
+}
+
+static bool is_collector_seen(lua_State *L)
+{
+	const lua_CFunction see = see_collector;
+
+	return !IS_JIT && run(L, collected_script, "=weft", &see, 1, NULL) &&
+	       trial->steps > 1 && trial->steps < TABLES / 2 &&
+	       !trial->faulted;
+}
+
 /* --------------------------------------------------------------- the check */
 
 /* The layout is right if all events were, and there were LEAST_EVENTS. */
@@ -510,6 +537,8 @@ static bool try_all(struct trial *t, struct lua_lib *lib)
 		t->tails == 0 && !t->faulted;
 	if (right && !are_names_right(L))
 		function_leave_code();
+	lib->collector = !right || !is_collector_seen(L) ? NULL :
+			 layout_collector;
 	if (exclude_learns())
 		learn(L);
 	else

@@ -351,6 +351,37 @@ INLINE uint64_t layout_global(uint64_t L)
 	return layout_word(L + STATE_GLOBAL);
 }
 
+/* What mostly the collector of L's VM alone changes: its state, which object it
+ * marks next, where it sweeps, and what stands there, as all may be dead there.
+ * 0: not known in this version, and in LuaJIT, whose profiler tells. */
+INLINE uint64_t layout_collector(uint64_t L)
+{
+#if WEFT_LUA_ABI == 51
+	enum { STATE = 32, STRINGS = 32, SWEPT = 48, GRAY = 56 };
+#elif WEFT_LUA_ABI == 52
+	enum { STATE = 80, STRINGS = 88, SWEPT = 112, GRAY = 128 };
+#elif WEFT_LUA_ABI == 53
+	enum { STATE = 80, STRINGS = 80, SWEPT = 96, GRAY = 112 };
+#elif WEFT_LUA_ABI == 54
+	enum { STATE = 96, STRINGS = 96, SWEPT = 120, GRAY = 136 };
+#endif
+#if WEFT_LUA_ABI == 21 || WEFT_LUA_ABI == 55
+	return 0 * L;
+#else
+	const uint64_t all = layout_global(L);
+	const uint64_t swept = layout_word(all + SWEPT);
+	const uint64_t words[] = {
+		layout_word(all + STATE), layout_word(all + STRINGS), swept,
+		swept ? layout_word(swept) : 0, layout_word(all + GRAY),
+	};
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		sum = sum * 31 + words[i];
+	return sum;
+#endif
+}
+
 /* Is this object a lua_State, of whatever VM? */
 INLINE bool layout_is_state(uint64_t at)
 {

@@ -118,7 +118,8 @@ void sample_hook(lua_State *L, lua_Debug *ar)
 		lua_sample_hook_back(co);
 	if (co && due > 0)
 		note(co, lua_running.L == (long)L ? lua_running.base : 0,
-		     NOTED_UNKNOWN, due, HERE);
+		     lua_sample_collected(co) ? NOTED_COLLECTOR : NOTED_UNKNOWN,
+		     due, HERE);
 	lua_sample_noted();
 	uncommon_pass_on(co, L, ar);
 }
