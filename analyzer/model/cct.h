@@ -76,6 +76,9 @@ struct cct_sampled {
 	/* In a tree of net times (correct/correct.h): */
 	uint64_t raw;       /* self with the probes; self itself is net */
 	double variance;    /* of self, in ticks squared */
+	double divided;     /* by a reference: beside it, of how a function's
+	                     * time is divided among its nodes; that of their
+	                     * sum is 0 */
 };
 
 /* A sample. place: a number in the session, from 0 on. near: until places are

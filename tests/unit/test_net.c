@@ -702,3 +702,101 @@ void test_net_calls_that_were_only_counted_have_no_times(void)
 	CHECK(!s->net.is_net && !cct_is_net(s->cct));
 	session_free(s);
 }
+
+/* ---- a reference ---- */
+
+static double uniform(void)
+{
+	static uint64_t x = 88172645463325252;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return ((double)(x >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* How many events, of so many on average. */
+static unsigned poisson(double mean)
+{
+	double t = -log(uniform());
+	unsigned n = 0;
+
+	for (; t < mean; n++)
+		t -= log(uniform());
+	return n;
+}
+
+/* Calls that cost 40 ns, of a function that takes ms; what is seen of both. */
+static node_id add_drawn(node_id parent, func_id f, double calls, double ms)
+{
+	const node_id id = cct_child(s->cct, parent, f, 0);
+	const double cost = calls * 40e-6;
+
+	cct_get(s->cct, id)->calls = (uint64_t)calls;
+	cct_get(s->cct, id)->self = (uint64_t)((ms + cost) * (double)MS);
+	sample(id, OTHER, poisson(ms), 1);
+	sample(id, PROBE, poisson(cost), 1);
+	return id;
+}
+
+enum { STACKS = 6, OFTEN = 50 }; /* OFTEN: samples a ms of the reference */
+
+/* A function is called by STACKS others. */
+static void draw(node_id id[STACKS], double truth[STACKS])
+{
+	static const char *const by[STACKS] = { "a", "b", "c", "d", "e", "f" };
+	const func_id f = func_native(s->funcs, 1, 16);
+	struct reference *const r = &s->reference;
+	double all = 0;
+
+	s->places[OTHER].kind = PLACE_OWN;
+	s->places[OTHER].func = f;
+	for (int i = 0; i < STACKS; i++) {
+		truth[i] = 20 * exp(3 * uniform());
+		all += truth[i];
+		id[i] = add_drawn(add(root, by[i], 1, 0), f, 1e6 * uniform(),
+				  truth[i]);
+	}
+	r->kind = REFERENCE_RUN;
+	r->samples = poisson(OFTEN * all);
+	r->ns = (double)r->samples * (double)MS / OFTEN;
+	r->at = mem_alloc(sizeof(*r->at));
+	r->at[0] = (struct reference_count){ 1, 0, r->samples, r->ns, OTHER,
+					     0 };
+	r->count = 1;
+}
+
+/* The times of one function's stacks, which a long reference and the recording
+ * tell by chance: nearly all lie inside twice the error that a stack has, and
+ * not only since that is too large. */
+void test_net_division_has_an_error(void)
+{
+	enum { TIMES = 300, ALL = TIMES * STACKS };
+	unsigned inside = 0, near = 0;
+
+	for (int time = 0; time < TIMES; time++) {
+		double truth[STACKS];
+		node_id id[STACKS];
+
+		begin();
+		draw(id, truth);
+		apply();
+		reference_apply(s, s->text);
+		REQUIRE(s->net.is_net == NET_REFERENCE);
+		for (int i = 0; i < STACKS; i++) {
+			const struct cct_sampled *const of =
+				cct_sampled_of(s->cct, id[i]);
+			const double off = fabs((double)self_of(id[i]) -
+						truth[i] * (double)MS);
+			const double error = sqrt(of->variance + of->divided);
+
+			inside += off <= 2 * error;
+			near += off <= error / 4;
+		}
+		session_free(s);
+	}
+	printf("note: %u of %d inside 2 errors, %u inside 1/4\n", inside, ALL,
+	       near);
+	CHECK(inside >= ALL * 19 / 20);
+	CHECK(near < ALL / 2);
+}
