@@ -70,6 +70,8 @@ build() {
 	gcc -O2 -I. -shared -fPIC -o "$W/floor.so" tests/bench/floor.c &&
 	gcc -O2 -I. -shared -fPIC -DEMPTY -o "$W/empty.so" \
 		tests/bench/floor.c &&
+	gcc -O2 -I. -D_GNU_SOURCE -o "$W/pairs" tests/bench/pairs.c \
+		-pthread -L"$B/lib" -Wl,-rpath,"$B/lib" -lweft &&
 	gcc -O2 -I. -D_GNU_SOURCE -o "$W/measure" tests/bench/measure.c ||
 		return 1
 	for v in $luas; do
@@ -273,6 +275,30 @@ round() {
 		last_wall=${out%% *}
 		[ -z "$last" ] || last=$(calc "$last - $last_wall" 3)
 		above "$v.pair"
+	done
+}
+
+# pair NAME WHAT N OPTION...: of one kind, above the same without weft.
+pair() {
+	local name=pair.$1 out
+	out=$("$W/pairs" "$2" "$3") || return 1
+	last=
+	weft "$name" "${@:4}" -- "$W/pairs" "$2" "$3" || return 1
+	[ -n "$last" ] || return 0
+	put "$name.above" "$(calc "$last - ${out%% *}" 3)"
+	put "$name.ratio" "$(calc "$last / ${out%% *}" 4)"
+}
+
+# What is recorded beside calls.
+pairs() {
+	local i
+	say "bench: memory, locks, zones"
+	for i in $(seq "$rounds"); do
+		pair heap memory $n --heap &&
+		pair exact memory $((n / 10)) --heap=exact &&
+		pair locks locks $n --waits &&
+		pair zones zones $((n / 4)) --lua off &&
+		pair off zones $n --paused || return 1
 	done
 }
 
@@ -569,6 +595,14 @@ less_rows() {
 	less_row flight "a call with a flight recorder of 64 MB" "" 1.1
 }
 
+pair_row() { # NAME FIGURE BOUND
+	local v
+	v=$(calc "$(median "pair.$1.above")" 1)
+	row "$2" "$v ns above = $(calc "$(median "pair.$1.ratio")") x" \
+		"${3:+at most $3 ns}" "${3:+$(at_most "$v" "$3")}" \
+		"$(again "pair.$1")"
+}
+
 table() {
 	local v lua
 	echo "$processor, $(nproc) CPUs, Linux $(uname -r | sed 's/-.*//');" \
@@ -612,6 +646,11 @@ same" "$v"
 	ratios_row off "Lua calls in $lua, recording off, with weft / without" \
 		1.05
 	ratios_row after "... once recording has ended / before it began" 1.05
+	pair_row heap "a malloc and its free, with \`--heap\`" 4
+	pair_row exact "... with \`--heap=exact\`"
+	pair_row locks "a free mutex, locked and unlocked, with \`--waits\`" 5
+	pair_row zones "a zone, begun and ended"
+	pair_row off "... recording off" 1.5
 	v=$(median paced.lost)
 	row "lost at 5 M calls/s for $pace s" "$v" 0 "$(at_most "$v" 0)" ""
 	v=$(median paced.cpu)
@@ -667,6 +706,7 @@ for i in $(seq "$rounds"); do
 	round "$i" && real_programs || exit 1
 done
 packing || exit 1
+pairs || exit 1
 reading || exit 1
 desk || exit 1
 pacing || exit 1

@@ -1,0 +1,82 @@
+/* pairs.c - "pairs WHAT N": takes and gives back N times what weft may record
+ * beside calls: memory, a lock that nobody else wants, a zone. Prints
+ * "ns-of-CPU-a-pair pairs ns-by-the-wall-clock".
+ * SPDX-License-Identifier: MIT */
+#include "tests/bench/bench.h"
+#include "tracer/host/weft.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void memory(long n)
+{
+	for (long i = 0; i < n; i++) {
+		void *const p = malloc((size_t)(16 + i % 8 * 16));
+
+		__asm__ volatile("" : : "r"(p) : "memory");
+		free(p);
+	}
+}
+
+static void locks(long n)
+{
+	for (long i = 0; i < n; i++) {
+		pthread_mutex_lock(&lock);
+		pthread_mutex_unlock(&lock);
+	}
+}
+
+static void zones(long n)
+{
+	for (long i = 0; i < n; i++) {
+		weft_zone_begin("zone");
+		weft_zone_end();
+	}
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Where there is one thread only, libc takes locks in another way. */
+static void *sleeps(void *unused)
+{
+	for (;;)
+		pause();
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct { const char *name; void (*run)(long); } all[] = {
+		{ "memory", memory }, { "locks", locks }, { "zones", zones },
+	};
+	const long n = argc > 2 ? atol(argv[2]) : 0;
+	pthread_t idle;
+
+	for (size_t i = 0; n > 0 && i < sizeof(all) / sizeof(*all); i++) {
+		if (strcmp(argv[1], all[i].name) != 0)
+			continue;
+		pthread_create(&idle, NULL, sleeps, NULL);
+		pin();
+		all[i].run(n / 100);
+		const double from = seconds(), cpu = cpu_seconds();
+
+		all[i].run(n);
+		printf("%.3f %ld %.3f\n",
+		       (cpu_seconds() - cpu) * 1e9 / (double)n, n,
+		       (seconds() - from) * 1e9 / (double)n);
+		return 0;
+	}
+	fprintf(stderr, "usage: pairs memory|locks|zones N\n");
+	return 2;
+}
