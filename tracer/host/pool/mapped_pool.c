@@ -232,27 +232,6 @@ static void begin_list(void)
 	is_ours = kernel_set_robust_list(&ours);
 }
 
-static bool hold_in_ours(pthread_mutex_t *m)
-{
-	struct robust_list *const node =
-		(struct robust_list *)&m->__data.__list.__next;
-	int free = 0;
-	bool held;
-
-	ours.list_op_pending = node;
-	held = __atomic_compare_exchange_n(&m->__data.__lock, &free,
-					   (int)kernel_tid(), 0,
-					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-	if (held) {
-		node->next = ours.list.next;
-		barrier();
-		ours.list.next = node;
-	}
-	barrier();
-	ours.list_op_pending = NULL;
-	return held;
-}
-
 /* Where the mapping is left before the thread ends, no list may have it. */
 static bool hold_by_word(pthread_mutex_t *m)
 {
@@ -261,6 +240,24 @@ static bool hold_by_word(pthread_mutex_t *m)
 	return __atomic_compare_exchange_n(&m->__data.__lock, &free,
 					   (int)kernel_tid(), 0,
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static bool hold_in_ours(pthread_mutex_t *m)
+{
+	struct robust_list *const node =
+		(struct robust_list *)&m->__data.__list.__next;
+	bool held;
+
+	ours.list_op_pending = node;
+	held = hold_by_word(m);
+	if (held) {
+		node->next = ours.list.next;
+		barrier();
+		ours.list.next = node;
+	}
+	barrier();
+	ours.list_op_pending = NULL;
+	return held;
 }
 
 void mapped_end_thread(struct pool_thread *slot)
