@@ -34,6 +34,8 @@ struct value {
 	const char *not;
 	void *to;
 	uint64_t least, most;
+	const char *const *names;  /* of a choice */
+	bool *is_given;            /* set then; or NULL */
 };
 
 /* ns. */
@@ -127,52 +129,30 @@ static const char *read_signal(const struct value *v, char *text)
 	return NULL;
 }
 
-/* Which of the n names it is; negative: none. */
-static int which(const char *const *names, int n, const char *text)
-{
-	while (--n >= 0 && strcmp(names[n], text) != 0)
-		;
-	return n;
-}
+/* By their numbers. */
+static const char *const on_full_names[] = {
+	[POOL_DROP] = "drop", [POOL_WAIT] = "wait",
+	[POOL_OVERWRITE] = "overwrite", [POOL_LEND] = "lend", NULL
+};
+static const char *const lua_names[] = {
+	[POOL_LUA_OFF] = "off", [POOL_LUA_EXACT] = "exact",
+	[POOL_LUA_SAMPLED] = "sampled", NULL
+};
+static const char *const compress_names[] = {
+	"auto", "none", "fast", "small", NULL
+};
 
-static const char *read_on_full(const struct value *v, char *text)
+static const char *read_choice(const struct value *v, char *text)
 {
-	static const char *const names[] = {
-		[POOL_DROP] = "drop", [POOL_WAIT] = "wait",
-		[POOL_OVERWRITE] = "overwrite", [POOL_LEND] = "lend",
-	};
-	const int i = which(names, 4, text);
+	uint32_t i = 0;
 
-	if (i < 0)
+	while (v->names[i] && strcmp(v->names[i], text) != 0)
+		i++;
+	if (!v->names[i])
 		return v->not;
-	opt.on_full = (enum pool_on_full)i;
-	has_on_full = true;
-	return NULL;
-}
-
-static const char *read_lua(const struct value *v, char *text)
-{
-	static const char *const names[] = {
-		[POOL_LUA_OFF] = "off", [POOL_LUA_EXACT] = "exact",
-		[POOL_LUA_SAMPLED] = "sampled",
-	};
-	const int i = which(names, 3, text);
-
-	if (i < 0)
-		return v->not;
-	opt.lua = (enum pool_lua)i;
-	has_lua = true;
-	return NULL;
-}
-
-static const char *read_compress(const struct value *v, char *text)
-{
-	static const char *const names[] = { "auto", "none", "fast", "small" };
-	const int i = which(names, 4, text);
-
-	if (i < 0)
-		return v->not;
-	opt.compress = (enum compress)i;
+	*(uint32_t *)v->to = i;
+	if (v->is_given)
+		*v->is_given = true;
 	return NULL;
 }
 
@@ -292,8 +272,9 @@ static struct poptOption rows[] = {
 	  "leaves out", "FUNCTION" },
 	{ "no-follow", 0, POPT_ARG_NONE, &opt.no_follow, 0,
 	  "stop when the program ends, even if its children still run", NULL },
-	{ "on-full", 0, READ(read_on_full,
-	  "it is not one of lend, drop, wait, overwrite"),
+	{ "on-full", 0, READ(read_choice,
+	  "it is not one of lend, drop, wait, overwrite", &opt.on_full,
+	  .names = on_full_names, .is_given = &has_on_full),
 	  "when no buffer is free: lend the recorder the thread's share of "
 	  "the processor for a second at most, then drop records and count "
 	  "them (default; with -p: drop), drop them at once, make the program "
@@ -317,8 +298,9 @@ static struct poptOption rows[] = {
 	  "send the trace to the lttng-relayd on HOST, which writes it there; "
 	  "what it does not take is written to DIR (-o) on this machine",
 	  "tcp://HOST[:CONTROL[:DATA]]" },
-	{ "compress", 0, READ(read_compress,
-	  "it is not one of auto, none, fast, small"),
+	{ "compress", 0, READ(read_choice,
+	  "it is not one of auto, none, fast, small", &opt.compress,
+	  .names = compress_names),
 	  "compress what is written: fast (LZ4), small (zstd), none, or auto "
 	  "(default): what costs least, which is fast",
 	  "auto|none|fast|small" },
@@ -378,7 +360,8 @@ static struct poptOption rows[] = {
 	{ "sample-only", 0, POPT_ARG_NONE, &opt.sample_only, 0,
 	  "record no call, and load nothing into the program: only note where "
 	  "it is, for weft report --reference", NULL },
-	{ "lua", 0, READ(read_lua, "it is none of exact, sampled and off"),
+	{ "lua", 0, READ(read_choice, "it is none of exact, sampled and off",
+	  &opt.lua, .names = lua_names, .is_given = &has_lua),
 	  "exact (default): record each call of Lua, with LuaJIT's compiler "
 	  "off; sampled (default with -p): note a few hundred times in each "
 	  "second of CPU time which Lua functions run, without hooks for "
