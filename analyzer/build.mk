@@ -4,10 +4,7 @@ ANALYZER_SRC := $(wildcard analyzer/*.c analyzer/*/*.c analyzer/*/*/*.c)
 PLUGIN_SRC := $(wildcard analyzer/explode/plugin_*.c)
 ANALYZER_OBJ := $(patsubst %.c,$(B)/obj/%.o,\
 	$(filter-out $(PLUGIN_SRC),$(ANALYZER_SRC)))
-# What is made from .proto files.
-PROTO := analyzer/profile/pprof
-PROTO_H := $(PROTO:%=$(B)/gen/%.pb-c.h)
-ANALYZER_OBJ += $(PROTO:%=$(B)/obj/gen/%.pb-c.o) $(CONTROL_OBJ)
+ANALYZER_OBJ += $(CONTROL_OBJ)
 # What unit tests link with.
 ANALYZER_TEST_OBJ := $(filter-out $(B)/obj/analyzer/main.o,$(ANALYZER_OBJ))
 # The readers, the core and the base, without commands, symbols and output.
@@ -15,7 +12,7 @@ PLUGIN_OBJ := $(PLUGIN_SRC:%.c=$(B)/obj/%.o) \
 	$(filter $(foreach d,base chunk model replay in explode,$(B)/obj/analyzer/$(d)/%),\
 		$(ANALYZER_OBJ))
 ANALYZER_CFLAGS = $(CFLAGS_ALL) -fPIC -fvisibility=hidden
-ANALYZER_LIBS := -lbabeltrace2 -ldw -lelf -lm -lprotobuf-c -lz -llz4 -lzstd \
+ANALYZER_LIBS := -lbabeltrace2 -ldw -lelf -lm -lz -llz4 -lzstd \
 	-lsqlite3 -liberty
 # Its babeltrace2 descriptors must be visible; nothing else needs to be.
 PLUGIN_CFLAGS = $(CFLAGS_ALL) -fPIC
@@ -40,25 +37,6 @@ $(B)/obj/analyzer/explode/plugin_%.o: analyzer/explode/plugin_%.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_CFLAGS) -c -o $@ $<
-
-# Profiles are protobuf messages, whose code is made from the .proto file. The
-# headers are named as targets: make 4.4 would
-# otherwise prefer the rule for all objects to those that need a header first.
-$(PROTO_H): $(B)/gen/%.pb-c.h: %.proto
-	$(call say,GEN,$@)
-	@mkdir -p $(@D)
-	$(Q)protoc-c --c_out=$(B)/gen $<
-$(PROTO_H:.h=.c): %.c: %.h ;
-
-$(B)/obj/gen/%.pb-c.o: $(B)/gen/%.pb-c.c
-	$(call say,CC,$<)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ANALYZER_CFLAGS) -Wno-error -w -I$(B)/gen -c -o $@ $<
-
-$(B)/obj/analyzer/profile/%.o: analyzer/profile/%.c $(PROTO_H)
-	$(call say,CC,$<)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ANALYZER_CFLAGS) -isystem $(B)/gen -c -o $@ $<
 
 $(B)/obj/analyzer/%.o: analyzer/%.c
 	$(call say,CC,$<)

@@ -16,7 +16,7 @@ UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(TEST_DIR)/%)
 # One archive a part, of its objects but for a main().
 TEST_LIB := $(B)/lib-test
 ANALYZER_TEST_LIBS ?= $(shell $(PKG_CONFIG) --libs babeltrace2 libdw \
-	libprotobuf-c zlib liblz4 libzstd sqlite3) -liberty -lm
+	zlib liblz4 libzstd sqlite3) -liberty -lm
 RECORDER_TEST_LIBS ?= -ldl -lpthread
 HOST_TEST_LIBS ?= -ldl -lpthread
 
@@ -136,7 +136,7 @@ ALL_C = $(wildcard tracepoints/*.c tracer/*/*.c tracer/*/*/*.c analyzer/*.c \
 .PHONY: clang-check
 clang-check: $(ALL_C:%.c=$(B)/clang/%.ok)
 CLANG_FLAGS = $(filter-out $(DEPENDS),$(CFLAGS_ALL)) $(LUA_CFLAGS_54) \
-	-isystem $(B)/gen -DWEFT_LUA_ABI=54 -DLUA_COMPAT_5_3 \
+	-DWEFT_LUA_ABI=54 -DLUA_COMPAT_5_3 \
 	-DWEFT_MODULE_TEXT='"$(LUA_MODULE_TEXT)"' \
 	-Wno-unknown-warning-option
 $(B)/clang/tests/%.ok: tests/%.c
@@ -144,7 +144,7 @@ $(B)/clang/tests/%.ok: tests/%.c
 	@mkdir -p $(@D)
 	$(Q)clang $(CLANG_FLAGS) -Wno-missing-prototypes -fsyntax-only $<
 	@touch $@
-$(B)/clang/%.ok: %.c | $(PROTO_H) $(LUA_MODULE_TEXT)
+$(B)/clang/%.ok: %.c | $(LUA_MODULE_TEXT)
 	$(call say,CLANG,$<)
 	@mkdir -p $(@D)
 	$(Q)clang $(CLANG_FLAGS) -fsyntax-only $<

@@ -19,7 +19,7 @@ list() {
 	build) echo gcc libc6-dev make pkg-config binutils \
 		liblttng-ust-dev liblttng-ctl-dev lttng-tools \
 		babeltrace2 libbabeltrace2-dev libdw-dev libelf-dev \
-		protobuf-c-compiler libprotobuf-c-dev zlib1g-dev libsqlite3-dev \
+		zlib1g-dev libsqlite3-dev \
 		libiberty-dev libxxhash-dev liblz4-dev libzstd-dev libpopt-dev \
 		gnuplot-nox \
 		liblua5.1-0-dev liblua5.2-dev liblua5.3-dev liblua5.4-dev \

@@ -33,19 +33,11 @@ struct output {
 	struct texts shown, own; /* own: the session's */
 	uint8_t *bytes;          /* the session's */
 	size_t size, room;
+	struct out_message head; /* of a field */
 };
 
-/* A protobuf-c buffer whose bytes go to the output. */
-struct sink {
-	ProtobufCBuffer base;
-	struct output *out;
-};
-
-/* As protobuf-c wants it: it cannot say that it failed. */
-static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *bytes)
+static void append(struct output *out, const void *bytes, size_t size)
 {
-	struct output *const out = ((struct sink *)(void *)buffer)->out;
-
 	if (out->failed != 0 || size == 0)
 		return;
 	errno = 0;
@@ -53,11 +45,19 @@ static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *bytes)
 		out->failed = errno != 0 ? errno : EIO;
 }
 
-void output_put(struct output *out, const Prof__Profile *part)
+void output_put(struct output *out, const struct out_message *fields)
 {
-	struct sink sink = { { append }, out };
+	append(out, fields->bytes, fields->size);
+}
 
-	protobuf_c_message_pack_to_buffer(&part->base, &sink.base);
+/* A field of any size, whose bytes are not copied. */
+static void put_bytes(struct output *out, unsigned field, const void *bytes,
+		      size_t size)
+{
+	out_message_field(out_message_begin(&out->head), field, OUT_BYTES, size,
+			  NULL, 0);
+	output_put(out, &out->head);
+	append(out, bytes, size);
 }
 
 /* ---- strings ---- */
@@ -84,20 +84,16 @@ static size_t find_or_add(struct output *out, struct texts *t,
 	return i;
 }
 
-int64_t output_shown(struct output *out, const char *text)
+uint64_t output_shown(struct output *out, const char *text)
 {
-	Prof__Profile part = PROF__PROFILE__INIT;
 	char *safe = out_escape_terminal(text);
 	bool is_new;
 	const size_t i = find_or_add(out, &out->shown, safe, &is_new);
 
-	if (is_new) {
-		part.n_string_table = 1;
-		part.string_table = &safe;
-		output_put(out, &part);
-	}
+	if (is_new)
+		put_bytes(out, PPROF_STRING, safe, strlen(safe));
 	mem_free(safe);
-	return (int64_t)i;
+	return i;
 }
 
 /* ---- the session ---- */
@@ -127,11 +123,7 @@ void output_text(struct output *out, const char *text)
 
 void output_session(struct output *out)
 {
-	Prof__Profile part = PROF__PROFILE__INIT;
-
-	part.weft_session.data = out->bytes;
-	part.weft_session.len = out->size;
-	output_put(out, &part);
+	put_bytes(out, PPROF_SESSION, out->bytes, out->size);
 	/* String 0 is "" in every profile. */
 	output_shown(out, "");
 }
@@ -172,6 +164,6 @@ int output_close(struct output *out)
 	free_texts(&out->shown);
 	free_texts(&out->own);
 	arena_free(out->arena);
-	mem_free_all(out->bytes, out);
+	mem_free_all(out->bytes, out->head.bytes, out);
 	return failed == 0 ? 0 : err_add("%s", strerror(failed));
 }

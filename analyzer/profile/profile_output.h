@@ -1,14 +1,21 @@
 /* profile_output.h - a profile's file while it is written: its messages and
- * their strings, and the bytes of the session.
+ * their strings, and the bytes of the session. It is a protobuf message,
+ * gzipped (github.com/google/pprof: proto/profile.proto).
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "analyzer/profile/pprof.pb-c.h"
+#include "analyzer/out/out_message.h"
 
-#include <stdint.h>
 #include <stdio.h>
 
 struct output;
+
+/* Fields of the whole message; the last one is weft's own. */
+enum {
+	PPROF_TYPE = 1, PPROF_SAMPLE, PPROF_MAPPING, PPROF_LOCATION,
+	PPROF_FUNCTION, PPROF_STRING, PPROF_TIME = 9, PPROF_DURATION,
+	PPROF_COMMENT = 13, PPROF_USUAL, PPROF_SESSION = 1004,
+};
 
 /* Begin to write a profile into a file, which stays the caller's: zlib closes
  * what it writes to, so it gets a copy of the descriptor. An error waits for
@@ -17,10 +24,11 @@ struct output *output_open(FILE *file);
 
 /* Write some fields of the profile. A protobuf message may be written in
  * pieces, one after the other. */
-void output_put(struct output *out, const Prof__Profile *part);
+void output_put(struct output *out, const struct out_message *fields);
 
-/* The number in string_table of a string as other tools show it, made safe. */
-int64_t output_shown(struct output *out, const char *text);
+/* The number, in the table of strings, of a string as other tools show it, made
+ * safe. */
+uint64_t output_shown(struct output *out, const char *text);
 
 /* Append to the session: a number, 7 bits a byte, the lowest first, of which
  * the highest bit says that more follow; or a text, which is its number among

@@ -17,7 +17,6 @@
 
 enum {
 	FRAMES_MAX = 512,      /* of a sample: the innermost ones are kept */
-	OWN_LABELS = 4,        /* thread, program, tid, coroutine */
 	VALUES = 3,            /* calls, self, suspended */
 	VALUES_OF_CPU = 3,     /* cpu, run-wait, blocked: parts of self */
 };
@@ -35,26 +34,37 @@ struct sampler {
 	uint64_t no_function, left_out; /* locations of stand-ins */
 	node_id *body;         /* by node: the outermost frame of its coroutine,
 	                        * or 0 */
-	int64_t thread_key, tid_key, program_key, coroutine_key;
-	Prof__Label *label, **labels; /* room for those of one sample */
+	uint64_t thread_key, tid_key, program_key, coroutine_key;
+	struct out_message part, message, inner; /* what is being written */
 	const struct label ***of;  /* by process: its labels */
 	size_t *of_count;
 	uint64_t frames[FRAMES_MAX]; /* locations of one stack */
 	bool has_switches;
 };
 
+/* 0 is what a number is that is not there. */
+static void add(struct out_message *m, unsigned field, uint64_t value)
+{
+	if (value != 0)
+		out_message_number(m, field, value);
+}
+
+/* Write the message as a field of the profile. */
+static void put_part(struct sampler *p, unsigned field)
+{
+	out_message_add(out_message_begin(&p->part), field, &p->message);
+	output_put(p->out, &p->part);
+}
+
 /* Declare a kind of value that samples have; their values come in the order of
  * these. */
-static void put_type(struct output *out, const char *type, const char *unit)
+static void put_type(struct sampler *p, const char *type, const char *unit)
 {
-	Prof__ValueType value = PROF__VALUE_TYPE__INIT, *list = &value;
-	Prof__Profile part = PROF__PROFILE__INIT;
+	struct out_message *const m = out_message_begin(&p->message);
 
-	value.type = output_shown(out, type);
-	value.unit = output_shown(out, unit);
-	part.n_sample_type = 1;
-	part.sample_type = &list;
-	output_put(out, &part);
+	add(m, 1, output_shown(p->out, type));
+	add(m, 2, output_shown(p->out, unit));
+	put_part(p, PPROF_TYPE);
 }
 
 /* Write a module as a mapping. It claims to have names and lines, so that tools
@@ -62,48 +72,44 @@ static void put_type(struct output *out, const char *type, const char *unit)
 static void put_module(struct sampler *p, elf_id id)
 {
 	const struct elf_module *const m = func_elf(p->session->funcs, id);
-	Prof__Mapping map = PROF__MAPPING__INIT, *list = &map;
-	Prof__Profile part = PROF__PROFILE__INIT;
+	struct out_message *const map = out_message_begin(&p->message);
 	char build_id[2 * sizeof(m->build_id) + 1];
 
 	text_hex(m->build_id, m->build_id_size, build_id);
-	map.id = id;
-	map.memory_start = id * MODULE_ROOM;
-	map.memory_limit = (id + 1) * MODULE_ROOM;
-	map.filename = output_shown(p->out, m->path);
-	map.build_id = output_shown(p->out, build_id);
-	map.has_functions = map.has_filenames = map.has_line_numbers = 1;
-	part.n_mapping = 1;
-	part.mapping = &list;
-	output_put(p->out, &part);
+	add(map, 1, id);
+	add(map, 2, id * MODULE_ROOM);
+	add(map, 3, (id + 1) * MODULE_ROOM);
+	add(map, 5, output_shown(p->out, m->path));
+	add(map, 6, output_shown(p->out, build_id));
+	for (unsigned has = 7; has <= 9; has++) /* functions, files, lines */
+		add(map, has, 1);
+	put_part(p, PPROF_MAPPING);
 }
 
 /* Write a function and its location, both with this id: samples refer to
  * locations only. A function outside of modules has no address. */
 static void put_location(struct sampler *p, uint64_t id, const struct func *f)
 {
-	Prof__Function function = PROF__FUNCTION__INIT, *functions = &function;
-	Prof__Line line = PROF__LINE__INIT, *lines = &line;
-	Prof__Location place = PROF__LOCATION__INIT, *places = &place;
-	Prof__Profile part = PROF__PROFILE__INIT;
+	const bool is_placed = f->kind == FUNC_NATIVE && f->module > 0;
+	const uint64_t name = output_shown(p->out, f->name);
+	const uint64_t file = output_shown(p->out, f->file);
+	struct out_message *const m = &p->message;
 
-	function.id = place.id = line.function_id = id;
-	/* system_name stays empty: if it equals the name, go tool pprof reads
-	 * it as a C++ name and drops the part in <>. */
-	function.name = output_shown(p->out, f->name);
-	function.filename = output_shown(p->out, f->file);
-	function.start_line = line.line = f->file_line;
-	if (f->kind == FUNC_NATIVE && f->module > 0) {
-		place.mapping_id = f->module;
-		place.address = f->module * MODULE_ROOM +
-				f->offset % MODULE_ROOM;
-	}
-	place.n_line = 1;
-	place.line = &lines;
-	part.n_function = part.n_location = 1;
-	part.function = &functions;
-	part.location = &places;
-	output_put(p->out, &part);
+	add(out_message_begin(&p->inner), 1, id);
+	add(&p->inner, 2, f->file_line);
+	add(out_message_begin(m), 1, id);
+	add(m, 2, is_placed ? f->module : 0);
+	add(m, 3, is_placed ? f->module * MODULE_ROOM +
+			      f->offset % MODULE_ROOM : 0);
+	out_message_add(m, 4, &p->inner);
+	put_part(p, PPROF_LOCATION);
+	/* Field 3, system_name, stays empty: if it equals the name, go tool
+	 * pprof reads it as a C++ name and drops the part in <>. */
+	add(out_message_begin(m), 1, id);
+	add(m, 2, name);
+	add(m, 4, file);
+	add(m, 5, f->file_line);
+	put_part(p, PPROF_FUNCTION);
 }
 
 /* Write a location for frames that have no function of their own. */
@@ -136,61 +142,72 @@ static size_t stack_of(struct sampler *p, node_id id)
 	return depth;
 }
 
-/* Append a label; key and text are numbers of strings. */
-static void add_text(Prof__Label *labels, size_t *count, int64_t key,
-		     int64_t text)
+/* Add a label to the sample; key and text are numbers of strings. */
+static void add_label(struct sampler *p, uint64_t key, uint64_t text,
+		      uint64_t number)
 {
-	prof__label__init(&labels[*count]);
-	labels[*count].key = key;
-	labels[(*count)++].str = text;
+	struct out_message *const label = out_message_begin(&p->inner);
+
+	add(label, 1, key);
+	add(label, 2, text);
+	add(label, 3, number);
+	out_message_add(&p->message, 3, label);
 }
 
 /* What a recording or process is labelled. A key that samples have anyway gets
  * "label." in front. */
-static size_t user_labels(struct sampler *p, uint32_t process, size_t n)
+static void add_user_labels(struct sampler *p, uint32_t process)
 {
 	static const char own[] = " thread program tid coroutine ";
 	char key[300];
 
 	for (size_t i = 0; i < p->of_count[process]; i++) {
 		const struct label *const l = p->of[process][i];
+		const uint64_t value = output_shown(p->out, l->value);
 
 		snprintf(key, sizeof(key), " %s ", l->key);
 		const bool is_own = strstr(own, key) != NULL;
 
 		snprintf(key, sizeof(key), "%s%s", is_own ? "label." : "",
 			 l->key);
-		add_text(p->label, &n, output_shown(p->out, key),
-			 output_shown(p->out, l->value));
+		add_label(p, output_shown(p->out, key), value, 0);
 	}
-	return n;
 }
 
-/* Fill in p->label for a sample, and return how many. body is the outermost
- * frame of its coroutine, or 0. */
-static size_t labels_of(struct sampler *p, uint32_t thread, node_id body)
+/* body is the outermost frame of its coroutine, or 0. */
+static void add_labels(struct sampler *p, uint32_t thread, node_id body)
 {
 	struct session *const s = p->session;
-	Prof__Label *const labels = p->label;
-	size_t n = 0;
 
 	if (thread < s->thread_count) {
 		const struct thread *const t = &s->threads[thread];
 
-		add_text(labels, &n, p->thread_key,
-			 output_shown(p->out, t->name));
-		add_text(labels, &n, p->program_key, output_shown(p->out,
-			 s->processes[t->process].path));
-		prof__label__init(&labels[n]);
-		labels[n].key = p->tid_key;
-		labels[n++].num = t->tid;
-		n = user_labels(p, t->process, n);
+		add_label(p, p->thread_key, output_shown(p->out, t->name), 0);
+		add_label(p, p->program_key, output_shown(p->out,
+			  s->processes[t->process].path), 0);
+		add_label(p, p->tid_key, 0, t->tid);
+		add_user_labels(p, t->process);
 	}
 	if (body > 0)
-		add_text(labels, &n, p->coroutine_key, output_shown(p->out,
-			 func_get(s->funcs,
-				  cct_get(s->cct, body)->func)->name));
-	return n;
+		add_label(p, p->coroutine_key, output_shown(p->out,
+			  func_get(s->funcs,
+				   cct_get(s->cct, body)->func)->name), 0);
+}
+
+/* Begin a sample: its stack, which is in p->frames, and its values. */
+static void begin_sample(struct sampler *p, size_t depth,
+			 const uint64_t *values, size_t count)
+{
+	struct out_message *const m = out_message_begin(&p->message);
+
+	out_message_begin(&p->inner);
+	for (size_t i = 0; i < depth; i++)
+		out_message_varint(&p->inner, p->frames[i]);
+	out_message_add(m, 1, &p->inner);
+	out_message_begin(&p->inner);
+	for (size_t i = 0; i < count; i++)
+		out_message_varint(&p->inner, values[i]);
+	out_message_add(m, 2, &p->inner);
 }
 
 /* The node's own figures, not those of the nodes below it: tools add these up
@@ -200,53 +217,40 @@ static void put_sample(struct sampler *p, node_id id, uint32_t thread)
 	const struct cct_node *const n = cct_get(p->session->cct, id);
 	const struct cct_cpu cpu = cct_cpu_of(p->session->cct, id);
 	const uint64_t away = cpu.off + cpu.unknown;
-	const uint64_t value[VALUES + VALUES_OF_CPU] = {
+	uint64_t value[VALUES + VALUES_OF_CPU] = {
 		n->calls, n->self, n->suspended,
 		n->self > away ? n->self - away : 0, cpu.ready,
 		cpu.off > cpu.ready ? cpu.off - cpu.ready : 0 };
-	int64_t values[VALUES + VALUES_OF_CPU];
-	Prof__Sample sample = PROF__SAMPLE__INIT, *list = &sample;
-	Prof__Profile part = PROF__PROFILE__INIT;
 
-	sample.n_location_id = stack_of(p, id);
-	sample.location_id = p->frames;
-	for (size_t i = 0; i < VALUES + VALUES_OF_CPU; i++)
-		values[i] = (int64_t)(i == 0 ? value[i] :
-				      session_ns(p->session, value[i]));
-	sample.n_value = VALUES + (p->has_switches ? VALUES_OF_CPU : 0);
-	sample.value = values;
-	sample.n_label = labels_of(p, thread, p->body[id]);
-	sample.label = p->labels;
-	part.n_sample = 1;
-	part.sample = &list;
-	output_put(p->out, &part);
+	for (size_t i = 1; i < VALUES + VALUES_OF_CPU; i++)
+		value[i] = session_ns(p->session, value[i]);
+	begin_sample(p, stack_of(p, id), value,
+		     VALUES + (p->has_switches ? VALUES_OF_CPU : 0));
+	add_labels(p, thread, p->body[id]);
+	put_part(p, PPROF_SAMPLE);
 }
 
-/* All processes' labels, and room for as many as one sample can have. */
+/* All processes' labels. */
 static void find_labels(struct sampler *p)
 {
 	struct session *const s = p->session;
-	size_t most = 0;
 
 	p->of = mem_alloc((s->process_count + 1) * sizeof(*p->of));
 	p->of_count = mem_alloc((s->process_count + 1) * sizeof(*p->of_count));
-	for (uint32_t i = 0; i < s->process_count; i++) {
+	for (uint32_t i = 0; i < s->process_count; i++)
 		p->of[i] = label_list(s, i, &p->of_count[i]);
-		if (p->of_count[i] > most)
-			most = p->of_count[i];
-	}
-	most += OWN_LABELS;
-	p->label = mem_alloc(most * sizeof(*p->label));
-	p->labels = mem_alloc(most * sizeof(*p->labels));
-	for (size_t i = 0; i < most; i++)
-		p->labels[i] = &p->label[i];
 }
 
 static void forget_labels(struct sampler *p)
 {
 	for (size_t i = 0; i < p->session->process_count; i++)
 		mem_free(p->of[i]);
-	mem_free_all(p->of, p->of_count, p->label, p->labels);
+	mem_free_all(p->of, p->of_count);
+}
+
+static void free_sampler(struct sampler *p)
+{
+	mem_free_all(p->part.bytes, p->message.bytes, p->inner.bytes, p);
 }
 
 /* Write a sample for each node that has any figures. Parents come before their
@@ -274,21 +278,20 @@ static void put_samples(struct sampler *p)
 static void put_about(struct sampler *p, const struct profile_about *about,
 		      const char *usual)
 {
-	Prof__Profile part = PROF__PROFILE__INIT;
-	int64_t *const comments = mem_alloc((about->comment_count + 1) *
-					    sizeof(*comments));
+	struct session *const s = p->session;
+	struct out_message *const m = out_message_begin(&p->message);
 
+	out_message_begin(&p->inner);
 	for (size_t i = 0; i < about->comment_count; i++)
-		comments[i] = output_shown(p->out, about->comments[i]);
-	part.n_comment = about->comment_count;
-	part.comment = comments;
-	part.time_nanos = p->session->thread_count == 0 ? 0 :
-		(int64_t)session_real(p->session,
-				      session_first_tick(p->session));
-	part.duration_nanos = (int64_t)about->duration;
-	part.default_sample_type = output_shown(p->out, usual);
-	output_put(p->out, &part);
-	mem_free(comments);
+		out_message_varint(&p->inner,
+				   output_shown(p->out, about->comments[i]));
+	add(m, PPROF_TIME, s->thread_count == 0 ? 0 :
+	    session_real(s, session_first_tick(s)));
+	add(m, PPROF_DURATION, about->duration);
+	if (about->comment_count > 0)
+		out_message_add(m, PPROF_COMMENT, &p->inner);
+	add(m, PPROF_USUAL, output_shown(p->out, usual));
+	output_put(p->out, m);
 }
 
 /* Functions and mappings come before the samples that refer to them. */
@@ -313,15 +316,15 @@ static void put_pprof(struct output *out, struct session *s,
 
 	p->out = out;
 	p->session = s;
-	put_type(out, "calls", "count");
-	put_type(out, "self", "nanoseconds");
-	put_type(out, "suspended", "nanoseconds");
+	put_type(p, "calls", "count");
+	put_type(p, "self", "nanoseconds");
+	put_type(p, "suspended", "nanoseconds");
 	p->has_switches = cct_knows_switches(s->cct, &(uint64_t){ 0 },
 					     &(uint64_t){ 0 });
 	if (p->has_switches) {
-		put_type(out, "cpu", "nanoseconds");
-		put_type(out, "run-wait", "nanoseconds");
-		put_type(out, "blocked", "nanoseconds");
+		put_type(p, "cpu", "nanoseconds");
+		put_type(p, "run-wait", "nanoseconds");
+		put_type(p, "blocked", "nanoseconds");
 	}
 	put_functions(p);
 	p->thread_key = output_shown(out, "thread");
@@ -332,7 +335,7 @@ static void put_pprof(struct output *out, struct session *s,
 	put_samples(p);
 	forget_labels(p);
 	put_about(p, about, "self");
-	mem_free(p);
+	free_sampler(p);
 }
 
 /* ---- stacks that are not the session's tree ---- */
@@ -340,9 +343,7 @@ static void put_pprof(struct output *out, struct session *s,
 static void put_stack(struct sampler *p, const struct stack_table *table,
 		      const struct profile_stack *s)
 {
-	Prof__Sample sample = PROF__SAMPLE__INIT, *list = &sample;
-	Prof__Profile part = PROF__PROFILE__INIT;
-	int64_t figure[PROFILE_FIGURES];
+	uint64_t figure[PROFILE_FIGURES];
 	size_t depth = 0;
 
 	for (stack_id id = s->stack; id != 0 && depth < FRAMES_MAX; ) {
@@ -357,13 +358,8 @@ static void put_stack(struct sampler *p, const struct stack_table *table,
 	if (depth == 0)
 		p->frames[depth++] = p->no_function;
 	memcpy(figure, s->figure, sizeof(figure));
-	sample.n_location_id = depth;
-	sample.location_id = p->frames;
-	sample.n_value = PROFILE_FIGURES;
-	sample.value = figure;
-	part.n_sample = 1;
-	part.sample = &list;
-	output_put(p->out, &part);
+	begin_sample(p, depth, figure, PROFILE_FIGURES);
+	put_part(p, PPROF_SAMPLE);
 }
 
 int profile_write_stacks(FILE *to, struct session *s,
@@ -376,14 +372,14 @@ int profile_write_stacks(FILE *to, struct session *s,
 	p->session = s;
 	output_shown(p->out, ""); /* string 0 */
 	for (size_t i = 0; i < PROFILE_FIGURES; i++)
-		put_type(p->out, stacks->kinds[i][0], stacks->kinds[i][1]);
+		put_type(p, stacks->kinds[i][0], stacks->kinds[i][1]);
 	put_functions(p);
 	for (size_t i = 0; i < stacks->count; i++)
 		put_stack(p, stacks->table, &stacks->stacks[i]);
 	put_about(p, &about, stacks->usual);
 	const int status = output_close(p->out);
 
-	mem_free(p);
+	free_sampler(p);
 	return status;
 }
 

@@ -3,16 +3,15 @@
  * track; readers sort them by time.
  *
  * The numbers of fields are those that https://perfetto.dev/docs publishes
- * (reference/trace-packet-proto, reference/synthetic-track-event). Messages are
- * put together here: protobuf-c takes ten times as long, and most are small.
+ * (reference/trace-packet-proto, reference/synthetic-track-event).
  * SPDX-License-Identifier: MIT */
 #include "analyzer/out/export/export.h"
 
 #include "analyzer/base/map.h"
-#include "analyzer/base/vec.h"
 #include "analyzer/model/group.h"
 #include "analyzer/out/export/export_spans.h"
 #include "analyzer/out/out_escape.h"
+#include "analyzer/out/out_message.h"
 
 #include <string.h>
 
@@ -25,99 +24,37 @@ enum { SEQUENCE = 1 };           /* the only one */
 /* Fields of a TracePacket, one of which it has beside its time and flags. */
 enum { EVENT = 11, NAMES = 12, DESCRIPTOR = 60 };
 
-/* A message that is put together, its fields by rising numbers. */
-struct message { uint8_t *bytes; size_t size, room; };
-
 struct writer {
 	FILE *to;
 	struct export_spans t;
 	/* The packet at hand and what is in front of it in the file; its event,
 	 * names or descriptor; and what is in that. */
-	struct message head, packet, field, inner;
+	struct out_message head, packet, field, inner;
 	size_t track;            /* whose spans are written */
 	struct map *flow_of;     /* track and span that a flow leads to */
 	uint32_t flows;          /* numbered so far */
 	uint64_t *category;      /* by name */
 };
 
-/* ---- messages ---- */
-
-enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2 };
-
-static struct message *begin(struct message *m)
-{
-	m->size = 0;
-	return m;
-}
-
-static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
-{
-	for (; value >= 128; value >>= 7)
-		*at++ = (uint8_t)(value | 128);
-	*at++ = (uint8_t)value;
-	return at;
-}
-
-/* Append a field's key, a number, and so many bytes. */
-static inline void add(struct message *m, unsigned key, uint64_t number,
-		       const void *bytes, size_t size)
-{
-	uint8_t *at;
-
-	vec_need(&m->bytes, &m->room, m->size + 20 + size);
-	at = put_varint(put_varint(m->bytes + m->size, key), number);
-	if (size > 0)
-		at = mempcpy(at, bytes, size);
-	m->size = (size_t)(at - m->bytes);
-}
-
-static void add_number(struct message *m, unsigned field, uint64_t value)
-{
-	add(m, field << 3 | VARINT, value, NULL, 0);
-}
-
-static void add_fixed(struct message *m, unsigned field, uint64_t value)
-{
-	uint8_t *at;
-
-	vec_need(&m->bytes, &m->room, m->size + 20);
-	at = put_varint(m->bytes + m->size, field << 3 | FIXED64);
-	m->size = (size_t)((uint8_t *)mempcpy(at, &value, 8) - m->bytes);
-}
-
-static void add_bytes(struct message *m, unsigned field, const void *bytes,
-		      size_t size)
-{
-	add(m, field << 3 | BYTES, size, bytes, size);
-}
-
-static void add_text(struct message *m, unsigned field, const char *text)
-{
-	add_bytes(m, field, text, strlen(text));
-}
-
-static void add_message(struct message *m, unsigned field,
-			const struct message *inner)
-{
-	add_bytes(m, field, inner->bytes, inner->size);
-}
+/* ---- packets ---- */
 
 /* Write a packet with w->field. at NULL: it has no time; flags 0: none. */
 static void put(struct writer *w, unsigned field, const ticks *at,
 		unsigned flags)
 {
-	struct message *const p = begin(&w->packet);
+	struct out_message *const p = out_message_begin(&w->packet);
 
 	if (at)
-		add_number(p, 8, export_spans_ns(&w->t, *at));
-	add_number(p, 10, SEQUENCE);
+		out_message_number(p, 8, export_spans_ns(&w->t, *at));
+	out_message_number(p, 10, SEQUENCE);
 	if (field < DESCRIPTOR)
-		add_message(p, field, &w->field);
+		out_message_add(p, field, &w->field);
 	if (flags != 0)
-		add_number(p, 13, flags);
+		out_message_number(p, 13, flags);
 	if (field == DESCRIPTOR)
-		add_message(p, field, &w->field);
-	add(begin(&w->head), 1 << 3 | BYTES, p->size, NULL, 0);
+		out_message_add(p, field, &w->field);
+	out_message_field(out_message_begin(&w->head), 1, OUT_BYTES, p->size,
+			  NULL, 0);
 	fwrite_unlocked(w->head.bytes, 1, w->head.size, w->to);
 	fwrite_unlocked(p->bytes, 1, p->size, w->to);
 }
@@ -125,11 +62,12 @@ static void put(struct writer *w, unsigned field, const ticks *at,
 static void put_name(struct writer *w, uint64_t iid, const char *text,
 		     bool is_category)
 {
-	struct message *const name = begin(&w->inner);
+	struct out_message *const name = out_message_begin(&w->inner);
 
-	add_number(name, 1, iid);
-	add_text(name, 2, text);
-	add_message(begin(&w->field), is_category ? 1 : 2, name);
+	out_message_number(name, 1, iid);
+	out_message_text(name, 2, text);
+	out_message_add(out_message_begin(&w->field), is_category ? 1 : 2,
+			name);
 	put(w, NAMES, NULL, is_category && iid == 1 ? ANEW : NEEDED);
 }
 
@@ -175,15 +113,16 @@ static uint64_t track_uuid(const struct writer *w, size_t track)
 
 static void put_process(struct writer *w, uint32_t process)
 {
-	struct message *const p = begin(&w->inner), *const d = begin(&w->field);
+	struct out_message *const p = out_message_begin(&w->inner);
+	struct out_message *const d = out_message_begin(&w->field);
 	char name[GROUP_NAME];
 	char *const safe = out_escape_terminal(
 		group_name_process(w->t.session, process, name));
 
-	add_number(p, 1, export_spans_pid(&w->t, process));
-	add_text(p, 6, safe);
-	add_number(d, 1, process_uuid(process));
-	add_message(d, 3, p);
+	out_message_number(p, 1, export_spans_pid(&w->t, process));
+	out_message_text(p, 6, safe);
+	out_message_number(d, 1, process_uuid(process));
+	out_message_add(d, 3, p);
 	put(w, DESCRIPTOR, NULL, 0);
 	mem_free(safe);
 }
@@ -204,20 +143,21 @@ static void put_track(struct writer *w, size_t track)
 {
 	const struct track *const k = &w->t.found->tracks[track];
 	const bool is_thread = k->coroutine == 0 && k->level == 0;
-	struct message *const t = begin(&w->inner), *const d = begin(&w->field);
+	struct out_message *const t = out_message_begin(&w->inner);
+	struct out_message *const d = out_message_begin(&w->field);
 	char name[GROUP_NAME];
 	char *const safe = out_escape_terminal(
 		export_spans_track(&w->t, track, name));
 
-	add_number(t, 1, export_spans_pid(&w->t, k->process));
-	add_number(t, 2, export_spans_tid(&w->t, track));
-	add_text(t, 5, safe);
-	add_number(d, 1, track_uuid(w, track));
+	out_message_number(t, 1, export_spans_pid(&w->t, k->process));
+	out_message_number(t, 2, export_spans_tid(&w->t, track));
+	out_message_text(t, 5, safe);
+	out_message_number(d, 1, track_uuid(w, track));
 	if (is_thread)
-		add_message(d, 4, t);
+		out_message_add(d, 4, t);
 	else
-		add_text(d, 2, safe);
-	add_number(d, 5, k->coroutine != 0 ? parent_uuid(w, k) :
+		out_message_text(d, 2, safe);
+	out_message_number(d, 5, k->coroutine != 0 ? parent_uuid(w, k) :
 		   process_uuid(k->process));
 	put(w, DESCRIPTOR, NULL, 0);
 	mem_free(safe);
@@ -278,30 +218,30 @@ static uint64_t flow_of(struct writer *w, const struct span *s)
 
 static void add_calls(struct writer *w, uint64_t calls)
 {
-	struct message *const annotation = begin(&w->inner);
+	struct out_message *const annotation = out_message_begin(&w->inner);
 
-	add_number(annotation, 3, calls);
-	add_text(annotation, 10, "calls");
-	add_message(&w->field, 4, annotation);
+	out_message_number(annotation, 3, calls);
+	out_message_text(annotation, 10, "calls");
+	out_message_add(&w->field, 4, annotation);
 }
 
 static void put_span(void *ctx, const struct span *s, bool is_end)
 {
 	struct writer *const w = ctx;
-	struct message *const event = begin(&w->field);
+	struct out_message *const event = out_message_begin(&w->field);
 	const uint32_t name = is_end ? 0 : export_spans_name(&w->t, s);
 	const uint64_t flow = is_end ? 0 : flow_of(w, s);
 
 	if (!is_end)
-		add_number(event, 3, w->category[name]);
+		out_message_number(event, 3, w->category[name]);
 	if (!is_end && s->calls != 1)
 		add_calls(w, s->calls);
-	add_number(event, 9, is_end ? END : BEGIN);
+	out_message_number(event, 9, is_end ? END : BEGIN);
 	if (!is_end)
-		add_number(event, 10, (uint64_t)name + 1);
-	add_number(event, 11, track_uuid(w, w->track));
+		out_message_number(event, 10, (uint64_t)name + 1);
+	out_message_number(event, 11, track_uuid(w, w->track));
 	if (flow != 0)
-		add_fixed(event, s->kind == SPAN_RUN ? 47 : 48, flow);
+		out_message_fixed(event, s->kind == SPAN_RUN ? 47 : 48, flow);
 	put(w, EVENT, is_end ? &s->end : &s->begin, NEEDED);
 }
 
@@ -310,16 +250,17 @@ static void put_span(void *ctx, const struct span *s, bool is_end)
 static void put_marks(struct writer *w)
 {
 	const struct chronicle_found *const f = w->t.found;
-	struct message *const event = &w->field;
+	struct out_message *const event = &w->field;
 
 	for (size_t i = 0; i < f->mark_count; i++) {
 		char *const name = out_escape_terminal(func_get(
 			w->t.session->funcs, f->marks[i].func)->name);
 
-		add_number(begin(event), 3, category_of("mark"));
-		add_number(event, 9, INSTANT);
-		add_number(event, 11, track_uuid(w, f->marks[i].track));
-		add_text(event, 23, name);
+		out_message_number(out_message_begin(event), 3,
+				   category_of("mark"));
+		out_message_number(event, 9, INSTANT);
+		out_message_number(event, 11, track_uuid(w, f->marks[i].track));
+		out_message_text(event, 23, name);
 		put(w, EVENT, &f->marks[i].at, NEEDED);
 		mem_free(name);
 	}
