@@ -31,9 +31,7 @@ struct output {
 	int failed;              /* errno */
 	struct arena *arena;     /* holds the strings */
 	struct texts shown, own; /* own: the session's */
-	uint8_t *bytes;          /* the session's */
-	size_t size, room;
-	struct out_message head; /* of a field */
+	struct out_message session, head; /* head: of a field */
 };
 
 static void append(struct output *out, const void *bytes, size_t size)
@@ -100,10 +98,7 @@ uint64_t output_shown(struct output *out, const char *text)
 
 void output_number(struct output *out, uint64_t value)
 {
-	for (; value > 0x7f; value >>= 7)
-		*vec_add(&out->bytes, &out->room, &out->size) =
-			(uint8_t)(value | 0x80);
-	*vec_add(&out->bytes, &out->room, &out->size) = (uint8_t)value;
+	out_message_varint(&out->session, value);
 }
 
 void output_text(struct output *out, const char *text)
@@ -116,14 +111,15 @@ void output_text(struct output *out, const char *text)
 	if (!is_new)
 		return;
 	output_number(out, n);
-	vec_need(&out->bytes, &out->room, out->size + n);
-	memcpy(out->bytes + out->size, text, n);
-	out->size += n;
+	vec_need(&out->session.bytes, &out->session.room,
+		 out->session.size + n);
+	memcpy(out->session.bytes + out->session.size, text, n);
+	out->session.size += n;
 }
 
 void output_session(struct output *out)
 {
-	put_bytes(out, PPROF_SESSION, out->bytes, out->size);
+	put_bytes(out, PPROF_SESSION, out->session.bytes, out->session.size);
 	/* String 0 is "" in every profile. */
 	output_shown(out, "");
 }
@@ -164,6 +160,6 @@ int output_close(struct output *out)
 	free_texts(&out->shown);
 	free_texts(&out->own);
 	arena_free(out->arena);
-	mem_free_all(out->bytes, out->head.bytes, out);
+	mem_free_all(out->session.bytes, out->head.bytes, out);
 	return failed == 0 ? 0 : err_add("%s", strerror(failed));
 }
