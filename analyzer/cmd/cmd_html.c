@@ -212,8 +212,7 @@ static void make_tables(struct tables *t)
 {
 	struct session *const s = t->load->session;
 	const struct metric_view *const views = flat_views;
-	const bool has_switches = cct_knows_switches(s->cct, &(uint64_t){ 0 },
-						     &(uint64_t){ 0 });
+	const bool has_switches = cct_knows_switches(s->cct, NULL, NULL);
 
 	t->head = head_of(t->load);
 	t->flat = flat_new(s, &(struct flat_options){

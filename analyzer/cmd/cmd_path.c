@@ -463,8 +463,7 @@ static void print_requests(struct reading *r, const struct chronicle_found *f,
 		table_note("calls shorter than %s are not told apart",
 			   out_number_time(text, (double)session_ns(
 				r->load.session, f->below)));
-	if (!cct_knows_switches(r->load.session->cct, &(uint64_t){ 0 },
-				&(uint64_t){ 0 }))
+	if (!cct_knows_switches(r->load.session->cct, NULL, NULL))
 		table_note("when threads were off the CPU is not known well: "
 			   "some calls that wait seem to run");
 	path_free(p);

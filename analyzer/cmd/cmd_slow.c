@@ -524,8 +524,7 @@ static enum cmd_exit slow_print(struct reading *r)
 {
 	struct session *const s = r->load.session;
 	struct printer p = { .session = s, .pattern = r->function,
-		.has_switches = cct_knows_switches(s->cct, &(uint64_t){ 0 },
-						   &(uint64_t){ 0 }) };
+		.has_switches = cct_knows_switches(s->cct, NULL, NULL) };
 	uint8_t *const wanted = named_functions(s, r->function);
 	uint8_t *const threads = filter_args_threads(s);
 	struct slow_options options = {

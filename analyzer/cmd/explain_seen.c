@@ -264,20 +264,11 @@ static void take_growth(struct explain_heap *to, const struct session *s,
 		sqrt(t->all.in_use.variance * (1 - to->half / to->end));
 }
 
-static ticks last_tick(const struct session *s)
-{
-	ticks last = session_first_tick(s);
-
-	for (size_t i = 0; i < s->thread_count; i++)
-		last = MAX(s->threads[i].last, last);
-	return last;
-}
-
 /* Memory, likewise. */
 static int find_heap(struct load *load, struct explain_heap *to)
 {
 	struct session *const s = load->session;
-	const ticks first = session_first_tick(s), last = last_tick(s);
+	const ticks first = session_first_tick(s), last = session_last_tick(s);
 	const ticks end = last - (last - first) / 20;
 	struct heap_table t;
 	uint8_t *threads;

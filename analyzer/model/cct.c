@@ -357,12 +357,17 @@ struct cct_cpu cct_cpu_of(const struct cct *t, node_id id)
 
 bool cct_knows_switches(const struct cct *t, uint64_t *time, uint64_t *unknown)
 {
-	*time = *unknown = 0;
+	uint64_t all = 0, not_known = 0;
+
 	for (size_t id = 1; id <= t->count; id++) {
-		*time += t->nodes[id].self;
-		*unknown += t->cpu ? t->cpu[id].unknown : t->nodes[id].self;
+		all += t->nodes[id].self;
+		not_known += t->cpu ? t->cpu[id].unknown : t->nodes[id].self;
 	}
-	return *unknown < *time / 10;
+	if (time)
+		*time = all;
+	if (unknown)
+		*unknown = not_known;
+	return not_known < all / 10;
 }
 
 bool cct_hist_counts(const struct cct *t, node_id id, uint64_t *counts)

@@ -120,20 +120,24 @@ ticks session_first_tick(const struct session *s)
 	return first == UINT64_MAX ? s->base_tick : first;
 }
 
+ticks session_last_tick(const struct session *s)
+{
+	ticks last = session_first_tick(s);
+
+	for (size_t i = 0; i < s->thread_count; i++)
+		last = MAX(s->threads[i].last, last);
+	return last;
+}
+
 uint64_t session_duration(const struct session *s)
 {
-	ticks first = UINT64_MAX, last = 0;
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < s->part_count; i++)
 		sum += s->parts[i].duration;
 	if (s->part_count > 0)
 		return sum;
-	for (size_t i = 0; i < s->thread_count; i++) {
-		first = MIN(s->threads[i].first, first);
-		last = MAX(s->threads[i].last, last);
-	}
-	return last > first ? session_ns(s, last - first) : 0;
+	return session_ns(s, session_last_tick(s) - session_first_tick(s));
 }
 
 void session_add_sums(struct session *to, const struct session *from)

@@ -308,6 +308,8 @@ void session_set_clock(struct session *, const struct chunk_header *);
 
 /* When the first chunk of all threads began; base_tick if there is none. */
 ticks session_first_tick(const struct session *);
+/* When the last chunk of all threads ended; not before the first one began. */
+ticks session_last_tick(const struct session *);
 
 /* Nanoseconds from the first chunk's begin to the last chunk's end; of merged
  * sessions, the sum of theirs. */

@@ -319,8 +319,7 @@ static void put_pprof(struct output *out, struct session *s,
 	put_type(p, "calls", "count");
 	put_type(p, "self", "nanoseconds");
 	put_type(p, "suspended", "nanoseconds");
-	p->has_switches = cct_knows_switches(s->cct, &(uint64_t){ 0 },
-					     &(uint64_t){ 0 });
+	p->has_switches = cct_knows_switches(s->cct, NULL, NULL);
 	if (p->has_switches) {
 		put_type(p, "cpu", "nanoseconds");
 		put_type(p, "run-wait", "nanoseconds");

@@ -91,10 +91,8 @@ static void begin_lanes(struct chronicle *t)
 {
 	struct chronicle_options *const o = &t->options;
 	const struct session *const s = o->lanes_of;
-	ticks from = session_first_tick(s), to = from;
+	const ticks from = session_first_tick(s), to = session_last_tick(s);
 
-	for (size_t i = 0; i < s->thread_count; i++)
-		to = MAX(s->threads[i].last, to);
 	t->found.from = o->to > 0 ? MIN(to, MAX(from, o->from)) : from;
 	t->found.to = o->to > 0 ? MAX(t->found.from, MIN(to, o->to)) : to;
 	if (o->to == 0)

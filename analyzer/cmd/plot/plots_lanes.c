@@ -333,9 +333,8 @@ enum cmd_exit plots_lanes(struct plots *p, struct load *load)
 	uint8_t *const threads = filter_args_threads(s);
 	struct drawing d = { .p = p, .load = load };
 	enum cmd_exit status = CMD_OK;
-	uint64_t time, unknown;
 
-	d.has_switches = cct_knows_switches(s->cct, &time, &unknown);
+	d.has_switches = cct_knows_switches(s->cct, NULL, NULL);
 	d.chronicle = chronicle_new(&(struct chronicle_options){
 		.by_coroutine = true, .from = load->want.from,
 		.to = load->want.to, .threads = threads,

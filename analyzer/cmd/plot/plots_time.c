@@ -24,11 +24,10 @@ struct range {
 static struct range set_range(struct plots *p, const struct load *load)
 {
 	const struct session *const s = load->session;
-	struct range r = { .first = session_first_tick(s) };
+	struct range r = { .first = session_first_tick(s),
+			   .from = session_first_tick(s),
+			   .to = session_last_tick(s) };
 
-	r.from = r.to = r.first;
-	for (size_t i = 0; i < s->thread_count; i++)
-		r.to = MAX(s->threads[i].last, r.to);
 	if (load->want.from > r.from && load->want.from < r.to)
 		r.from = load->want.from;
 	if (load->want.to > r.from && load->want.to < r.to)

@@ -324,11 +324,9 @@ static void add_moments(struct relations *all, struct session *s)
 
 void relations_init(struct relations *all, const struct export_from *from)
 {
-	uint64_t time, unknown;
-
 	*all = (struct relations){
 		.from = from, .has_switches = cct_knows_switches(
-			from->session->cct, &time, &unknown) };
+			from->session->cct, NULL, NULL) };
 	add_plain(all);
 	add_functions(all, from->session);
 	add_nodes(all, from->session);
