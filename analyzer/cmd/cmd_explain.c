@@ -30,7 +30,8 @@ static const char *const kinds[EXPLAIN_KINDS] = {
 	[EXPLAIN_HOT] = "hot", [EXPLAIN_SLOW] = "slow",
 	[EXPLAIN_OFTEN] = "often", [EXPLAIN_SLEEP] = "sleep",
 	[EXPLAIN_WAIT] = "wait", [EXPLAIN_LOCK] = "lock",
-	[EXPLAIN_HEAP] = "heap", [EXPLAIN_JOIN] = "join"
+	[EXPLAIN_HEAP] = "heap", [EXPLAIN_JOIN] = "join",
+	[EXPLAIN_COLLECTOR] = "collector"
 };
 
 /* ---- the words ---------------------------------------------------------- */
@@ -69,8 +70,21 @@ static const char *share_of(struct teller *t, double share)
 				(uint64_t)(share * 10000 + 0.5), 10000);
 }
 
+/* How often a function that Lua noted was called is not known, nor is it of
+ * the garbage collector. */
+static char *tell_uncounted(struct teller *t, const struct explain_finding *f)
+{
+	return mem_print("%s takes %s of the time%s itself: %s. Most of that "
+			 "is for %s.", name_of(t, f->func),
+			 share_of(t, f->share), t->found->has_switches ?
+			 " on the CPU" : "", time_of(t, f->time),
+			 name_of(t, f->other));
+}
+
 static char *tell_hot(struct teller *t, const struct explain_finding *f)
 {
+	if (f->calls == 0)
+		return tell_uncounted(t, f);
 	return mem_print("%s takes %s of the time%s itself: %s in %s, %s each. "
 			 "Most of that is for %s.", name_of(t, f->func),
 			 share_of(t, f->share), t->found->has_switches ?
@@ -225,7 +239,8 @@ static char *sentence_of(struct teller *t, const struct explain_finding *f)
 		[EXPLAIN_HOT] = tell_hot, [EXPLAIN_SLOW] = tell_slow,
 		[EXPLAIN_OFTEN] = tell_often, [EXPLAIN_SLEEP] = tell_sleep,
 		[EXPLAIN_WAIT] = tell_wait, [EXPLAIN_LOCK] = tell_lock,
-		[EXPLAIN_HEAP] = tell_heap, [EXPLAIN_JOIN] = tell_join
+		[EXPLAIN_HEAP] = tell_heap, [EXPLAIN_JOIN] = tell_join,
+		[EXPLAIN_COLLECTOR] = tell_uncounted
 	};
 
 	t->used = 0;
@@ -508,15 +523,16 @@ const struct cmd cmd_explain = {
 	"Reads traces or profiles (several are merged) and says what stands\n"
 	"out, each with its figures and the command that shows more:\n"
 	"\n"
-	"a function that takes much of the time on the CPU itself; a call\n"
-	"that took much longer than the others of its function; a function\n"
-	"that is called very often for each call of its caller; a coroutine\n"
-	"that slept for long, and in which function; a function that is\n"
-	"blocked for long, and whether one thread has most of that; if the\n"
-	"trace was recorded with --waits, a lock that threads wait for, who\n"
-	"has it, and what that one does meanwhile; and threads that nobody\n"
-	"joins; with --heap, memory in use that grows, and who took it. What\n"
-	"took longest comes first.\n"
+	"a function that takes much of the time on the CPU itself; a Lua\n"
+	"state that collects garbage for long, and for whom; a call that took\n"
+	"much longer than the others of its function; a function that is\n"
+	"called very often for each call of its caller; a coroutine that\n"
+	"slept for long, and in which function; a function that is blocked\n"
+	"for long, and whether one thread has most of that; if the trace was\n"
+	"recorded with --waits, a lock that threads wait for, who has it, and\n"
+	"what that one does meanwhile; and threads that nobody joins; with\n"
+	"--heap, memory in use that grows, and who took it. What took longest\n"
+	"comes first.\n"
 	"\n"
 	"If nothing stands out, it says that. docs/report-reading.md says how\n"
 	"much is much.",

@@ -16,6 +16,7 @@
 /* What makes a finding. Shares are of the program's time on the CPU, or of its
  * calls. */
 #define HOT_SHARE 0.30     /* own time */
+#define COLLECTOR_SHARE 0.15 /* that the garbage collector has */
 #define LONG_SHARE 0.20    /* of a single call or sleep, or of waiting */
 #define OFTEN_SHARE 0.20   /* of all calls */
 #define LEAST_SHARE 0.01   /* of the elapsed time: all findings */
@@ -177,21 +178,43 @@ static func_id main_caller(const struct work *w, func_id func,
 	return best;
 }
 
+static bool is_collector(const struct work *w, func_id func)
+{
+	const struct func *const f = func_get(w->session->funcs, func);
+
+	return f->kind == FUNC_SPECIAL &&
+	       strcmp(f->name, "[garbage collector]") == 0;
+}
+
+/* If it has as much of the time. */
+static void add_hot(struct work *w, enum explain_kind kind,
+		    const struct flat_row *row, double share)
+{
+	struct explain_finding *f;
+
+	if (!is_long(w, on_cpu(w, row), share))
+		return;
+	f = add(w, kind, row->f.func);
+	f->other = main_caller(w, row->f.func, self_at);
+	f->calls = row->f.calls;
+	f->time = on_cpu(w, row);
+	f->share = (double)f->time / (double)w->cpu;
+}
+
 static void find_hot(struct work *w)
 {
 	const struct flat_row *best = NULL;
-	struct explain_finding *f;
 
-	for (size_t i = 0; i < w->flat->count; i++)
-		if (!best || on_cpu(w, &w->flat->rows[i]) > on_cpu(w, best))
-			best = &w->flat->rows[i];
-	if (!best || !is_long(w, on_cpu(w, best), HOT_SHARE))
-		return;
-	f = add(w, EXPLAIN_HOT, best->f.func);
-	f->other = main_caller(w, best->f.func, self_at);
-	f->calls = best->f.calls;
-	f->time = on_cpu(w, best);
-	f->share = (double)f->time / (double)w->cpu;
+	for (size_t i = 0; i < w->flat->count; i++) {
+		const struct flat_row *const row = &w->flat->rows[i];
+
+		if (is_collector(w, row->f.func))
+			add_hot(w, EXPLAIN_COLLECTOR, row, COLLECTOR_SHARE);
+		else if (!best || on_cpu(w, row) > on_cpu(w, best))
+			best = row;
+	}
+	if (best)
+		add_hot(w, EXPLAIN_HOT, best, HOT_SHARE);
 }
 
 /* ---- the slow call ------------------------------------------------------ */

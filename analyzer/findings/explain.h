@@ -20,6 +20,7 @@ enum explain_kind {
 	                   * others tell them something */
 	EXPLAIN_HEAP,     /* memory in use grows */
 	EXPLAIN_JOIN,     /* threads ended, and are never joined */
+	EXPLAIN_COLLECTOR, /* a Lua state collects garbage for long */
 	EXPLAIN_KINDS
 };
 
@@ -27,13 +28,15 @@ enum explain_kind {
 struct explain_finding {
 	enum explain_kind kind;
 	func_id func;
-	func_id other;           /* HOT, WAIT: the caller that has most of it;
+	func_id other;           /* HOT, WAIT, COLLECTOR: the caller that has
+	                          * most of it;
 	                          * OFTEN: the caller; SLEEP: the body; LOCK:
 	                          * who holds it, 0: not known */
 	uint64_t calls;          /* of func; OFTEN: by other; SLEEP: sleeps;
 	                          * LOCK: waits; JOIN: threads */
 	uint64_t other_calls;    /* OFTEN: of other */
-	ticks time;              /* HOT: own; SLOW: the slowest call; OFTEN: of
+	ticks time;              /* HOT, COLLECTOR: own; SLOW: the slowest call;
+	                          * OFTEN: of
 	                          * these calls; SLEEP: the longest; WAIT: off
 	                          * the CPU, in all, but not for want of a
 	                          * core; LOCK: of all waits */
@@ -48,7 +51,8 @@ struct explain_finding {
 	const struct explain_heap *heap; /* HEAP; else NULL */
 	uint32_t thread;         /* WAIT: the index of the one that waits most,
 	                          * if it is one-sided; else CCT_ALL_THREADS */
-	double share;            /* HOT: of all time on the CPU; OFTEN: of all
+	double share;            /* HOT, COLLECTOR: of all time on the CPU;
+	                          * OFTEN: of all
 	                          * calls; WAIT: that thread's, of the waiting;
 	                          * HEAP: of the growth; 0 to 1 */
 };

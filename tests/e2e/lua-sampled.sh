@@ -84,6 +84,10 @@ collector() {
 	sampled --sample-rate 0 -- "$T/host" script tests/prog/lua/collected.lua
 	report --raw
 	near make '[garbage'
+	"$WEFT" explain --raw "$T/trace" >"$T/explained" 2>/dev/null
+	grep -q '\[garbage collector\] takes .* of the time.*: ' \
+		"$T/explained" ||
+		fail "nothing explains the collector: $(cat "$T/explained")"
 }
 one_of 3 collector
 
