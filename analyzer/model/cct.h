@@ -178,8 +178,8 @@ void cct_put_cpu(struct cct *, node_id, struct cct_cpu);
 /* Zeros where they are not collected. */
 struct cct_cpu cct_cpu_of(const struct cct *, node_id);
 /* Are switches known well enough to be shown: for nine tenths of all time? Sets
- * how much time there is, and for how much of it they are not known; each may be
- * NULL. */
+ * how much time there is, and for how much of it they are not known; each may
+ * be NULL. */
 bool cct_knows_switches(const struct cct *, uint64_t *time, uint64_t *unknown);
 
 /* Add calls that have no records, to calls, too. */
