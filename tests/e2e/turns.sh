@@ -48,6 +48,10 @@ export COMPILES
 # whether they wait was not asked).
 judge() {
 	grep '^wrong' "$T/out" && fail "$1"
+	# Calls that were open are of unknown age, and not of hours, as 10^13
+	# ticks are.
+	"$WEFT" dump --raw "$T/trace" 2>"$T/o" | grep -E ' f[0-9]+@[0-9]{13}' &&
+		fail "$1: open calls have an age"
 	awk -v may="^($2)\$" -v unasked="${3-}" '
 		NR == FNR {
 			split($0, c, ",")

@@ -42,7 +42,7 @@ static bool put_frame(const struct coroutine *co, struct frame *to,
 		.flags = FRAME_LUA_SETTLED |
 			 (f.is_c && IS_JIT ? FRAME_UNTOLD : 0),
 		.absorbed = FRAME_NONE_ABSORBED,
-		.tick = clock_now() - REC_AGE_UNKNOWN,
+		.tick = FRAME_TICK_UNKNOWN(clock_now()),
 	};
 	return f.key != 0;
 }

@@ -132,7 +132,7 @@ INLINE bool quick_deep_enter(struct thread_state *s, uint64_t L, uint64_t id,
 {
 	*s->top = (struct frame){
 		.key = c->key, .flags = c->flags, .site = L, .ret = id,
-		.tick = s->last - REC_AGE_UNKNOWN,
+		.tick = FRAME_TICK_UNKNOWN(s->last),
 		.absorbed = FRAME_NONE_ABSORBED,
 	};
 	barrier();

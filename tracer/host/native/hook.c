@@ -210,7 +210,7 @@ INLINE bool entered_deep(struct thread_state *s, uint64_t fn, uint64_t site,
 		return false;
 	*f = (struct frame){ .key = fn, .sp = sp, .site = site,
 			     .ret = RETURN_ABOVE(sp),
-			     .tick = s->last - REC_AGE_UNKNOWN };
+			     .tick = FRAME_TICK_UNKNOWN(s->last) };
 	barrier();
 	s->top++;
 	return true;

@@ -83,6 +83,10 @@ INLINE bool frame_is_untold(const struct frame *f)
 	return (f->flags & both) == both;
 }
 
+/* The tick of a frame whose entry was not seen: its age is not known at any
+ * time, however much the frame is suspended and its tick moved on. */
+#define FRAME_TICK_UNKNOWN(now) ((now) - 2 * REC_AGE_UNKNOWN)
+
 /* A Lua frame that waits for nothing, and whose return Lua tells. */
 INLINE bool frame_is_plain_lua(const struct frame *f)
 {
