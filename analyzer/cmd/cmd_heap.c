@@ -12,11 +12,12 @@
 #include "analyzer/profile/profile.h"
 #include "analyzer/watch/heap.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { USUAL_TOP = 30 };
+enum { USUAL_TOP = 30, FEW_SAMPLES = 30 };
 
 /* The options. arg_output: NULL: a table is printed. */
 static const char *arg_at, *arg_output;
@@ -124,15 +125,15 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
-/* The function that takes memory, however its code does. */
+/* The innermost function that is no place in code without hooks; where there is
+ * none, the module of that code. */
 static char *function_of(const struct heap *h, struct session *s,
 			 stack_id stack)
 {
-	char room[48];
-	const char *const name = stack == 0 ? "[thread]" :
-		stack_frame_name(s->funcs, stack_table_get(h->stacks, stack),
-				 room);
-	char *const copy = mem_copy(name), *const plus = strstr(copy, "+0x");
+	const func_id taker = heap_taker(h, s->funcs, stack);
+	char *const copy = mem_copy(stack == 0 ? "[thread]" : func_get(s->funcs,
+		taker ? taker : stack_table_get(h->stacks, stack)->func)->name);
+	char *const plus = strstr(copy, "+0x");
 
 	if (plus)
 		*plus = '\0';
@@ -279,25 +280,44 @@ static void print_sum(const char *when, const struct heap_sum *sum)
 		table_note("%s: %s in %s", when, bytes, blocks);
 }
 
+/* Where samples are too few to rank stacks by. */
+static void print_few(const struct heap_table *t)
+{
+	char text[OUT_NUMBER];
+
+	table_note("samples found only %s: weft record --heap=4k finds more, "
+		   "--heap=exact all", out_number_many(text, t->noted,
+						       "blocks"));
+}
+
+/* Why there is nothing. */
+static void print_nothing(const struct session *s, const struct heap_table *t)
+{
+	if (!session_note(s, "heap"))
+		table_note("no call took memory: weft record --heap records "
+			   "those that do");
+	else if (t->mean > 0)
+		print_few(t);
+	else
+		table_note("no call took memory, as far as weft sees: a "
+			   "program that is linked statically, or has a malloc "
+			   "of its own, is not seen");
+}
+
 static void print_sums(const struct session *s, const struct heap_table *t,
 		       bool has_end)
 {
+	const uint64_t most_ns = session_ns(s, t->most_at -
+					    session_first_tick(s));
 	char text[OUT_NUMBER], most[2 * OUT_NUMBER];
 
 	if (t->all.taken.blocks + t->all.before.blocks + (double)t->unknown <=
 	    0) {
-		if (session_note(s, "heap"))
-			table_note("no call took memory, as far as weft sees: "
-				   "a program that is linked statically, or "
-				   "has a malloc of its own, is not seen");
-		else
-			table_note("no call took memory: weft record --heap "
-				   "records those that do");
+		print_nothing(s, t);
 		return;
 	}
 	snprintf(most, sizeof(most), "most in use, after %s",
-		 out_number_time(text, (double)session_ns(s, t->most_at -
-					session_first_tick(s))));
+		 out_number_time(text, (double)most_ns));
 	if (t->mean > 0)
 		table_note("by samples: one byte in %s, on average; \302\261 "
 			   "is one standard error", out_number_count(text,
@@ -306,6 +326,12 @@ static void print_sums(const struct session *s, const struct heap_table *t,
 		  &t->all.in_use);
 	print_sum("taken", &t->all.taken);
 	print_sum(most, &t->most);
+	if (!has_end && t->all.in_use.bytes < t->most.bytes / 2)
+		table_note("most of that was given back before the end: --at "
+			   "%" PRIu64 "ms shows who had it",
+			   most_ns / 1000000);
+	if (t->mean > 0 && t->noted < FEW_SAMPLES)
+		print_few(t);
 	if (t->unknown > 0)
 		table_note("%s given back that nobody was seen to take: before "
 			   "the recording, or in the parent process",

@@ -84,9 +84,10 @@ static const struct metric_view lock_view = {
 };
 
 static const struct opt opts[] = {
-	{ .type = OPT_TEXT, .name = "object", .arg = "ADDRESS",
-	  .to = &arg_object, .help = "the stacks that waited for this object, "
-	  "and those whose calls they waited for" },
+	{ .type = OPT_TEXT, .name = "object", .arg = "OBJECT",
+	  .to = &arg_object, .help = "the stacks that waited for this object "
+	  "(its address, or its symbol), and those whose calls they waited "
+	  "for" },
 	TABLE_TOP("rows to show", 30),
 	TABLE_OPTS(lock_view),
 	{ .type = OPT_END }
@@ -239,15 +240,25 @@ static void print_stacks(struct reading *r, const struct waits *w,
 	mem_free(list);
 }
 
-/* The object with that address; of several, that for which was waited most. */
-static enum cmd_exit print_object(struct reading *r, const struct waits *w,
-				  const struct locks_object *list, size_t count)
+/* Is it named by its address, or by the variable that it is? */
+static bool is_named(struct session *s, const struct locks_object *o)
 {
 	char *end;
 	const uint64_t address = strtoull(arg_object, &end, 16);
+	const struct func *const f = o->place == 0 ? NULL :
+				     func_get(s->funcs, o->place);
 
-	for (size_t i = 0; i < count && end != arg_object && !*end; i++) {
-		if (list[i].of.address != address)
+	return (end != arg_object && !*end && o->of.address == address) ||
+	       (f && f->kind == FUNC_NATIVE &&
+		strcmp(f->name, arg_object) == 0);
+}
+
+/* Of several, that for which was waited most. */
+static enum cmd_exit print_object(struct reading *r, const struct waits *w,
+				  const struct locks_object *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!is_named(r->load.session, &list[i]))
 			continue;
 		print_stacks(r, w, &list[i]);
 		return CMD_OK;

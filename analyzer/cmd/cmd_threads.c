@@ -264,7 +264,7 @@ static void print_rows(struct reading *r, const struct waits *w)
 			    "threads");
 	print_alive(s, list, count);
 	print_owed(s, w, groups, n);
-	if (w->birth_count == 0)
+	if (!session_note(s, "waits"))
 		table_note("weft record --waits also records who makes and "
 			   "joins threads, and what they wait for");
 	for (size_t i = 0; i < count; i++)

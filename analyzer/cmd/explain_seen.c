@@ -224,22 +224,6 @@ static int find_waits(struct load *load, struct explain_seen *to,
 
 /* ---- memory ------------------------------------------------------------- */
 
-/* The innermost function that is no place in code without hooks; 0: none. */
-static func_id taker_of(const struct session *s, const struct heap *h,
-			stack_id stack)
-{
-	while (stack != 0) {
-		const struct stack_frame *const f = stack_table_get(h->stacks,
-								    stack);
-
-		if (!(f->flags & STACK_OMITTED) &&
-		    !strstr(func_get(s->funcs, f->func)->name, "+0x"))
-			return f->func;
-		stack = f->below;
-	}
-	return 0;
-}
-
 /* Who took most of the growth. */
 static void take_growth(struct explain_heap *to, const struct session *s,
 			const struct heap *h, const struct heap_table *t)
@@ -248,7 +232,7 @@ static void take_growth(struct explain_heap *to, const struct session *s,
 	double *const grown = mem_alloc(funcs * sizeof(*grown));
 
 	for (size_t i = 0; i < t->count; i++)
-		grown[taker_of(s, h, t->rows[i].stack)] +=
+		grown[heap_taker(h, s->funcs, t->rows[i].stack)] +=
 			t->rows[i].in_use.bytes - t->rows[i].before.bytes;
 	for (func_id f = 1; f < funcs; f++) {
 		if (grown[f] <= to->grown)
@@ -264,17 +248,29 @@ static void take_growth(struct explain_heap *to, const struct session *s,
 		sqrt(t->all.in_use.variance * (1 - to->half / to->end));
 }
 
+/* Before the program gives all back, as it does near its end: when it has most
+ * in use, if that is late. */
+static ticks end_of_growth(struct heap *h, const uint8_t *threads, ticks first,
+			   ticks last)
+{
+	struct heap_table t;
+
+	heap_sum_up(h, threads, first, last, &t);
+	mem_free(t.rows);
+	return t.most_at > last - (last - first) / 4 ? t.most_at + 1 :
+	       last - (last - first) / 20;
+}
+
 /* Memory, likewise. */
 static int find_heap(struct load *load, struct explain_heap *to)
 {
 	struct session *const s = load->session;
 	const ticks first = session_first_tick(s), last = session_last_tick(s);
-	const ticks end = last - (last - first) / 20;
 	struct heap_table t;
 	uint8_t *threads;
 	struct heap h;
+	ticks end;
 
-	*to = (struct explain_heap){ .since = (last - first) / 2 };
 	if (!session_note(s, "heap"))
 		return 0;
 	heap_init(&h, s);
@@ -283,6 +279,8 @@ static int find_heap(struct load *load, struct explain_heap *to)
 		return -1;
 	}
 	threads = filter_args_threads(s);
+	end = end_of_growth(&h, threads, first, last);
+	to->since = (end - first) / 2;
 	heap_sum_up(&h, threads, first + to->since, end, &t);
 	take_growth(to, s, &h, &t);
 	mem_free(t.rows);

@@ -225,6 +225,22 @@ bool profile_is(const char *path)
 	return size == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
+/* Do the last four bytes say that it unpacks to so many? For gzread of zlib
+ * 1.3.2, a file that is cut ends like a whole one. */
+static bool is_whole(const char *path, uint64_t size)
+{
+	unsigned char end[4] = { 0 };
+	FILE *const file = fopen(path, "rbe");
+	const bool is_read = file && fseek(file, -4, SEEK_END) == 0 &&
+			     fread(end, 1, sizeof(end), file) == sizeof(end);
+
+	if (file)
+		fclose(file);
+	return is_read && ((uint32_t)end[0] | (uint32_t)end[1] << 8 |
+			   (uint32_t)end[2] << 16 | (uint32_t)end[3] << 24) ==
+			  (uint32_t)size;
+}
+
 /* zlib leaves errno at 0 if it has no memory. */
 static void read_all(struct reader *r, const char *path)
 {
@@ -236,6 +252,8 @@ static void read_all(struct reader *r, const char *path)
 	gzbuffer(r->gz, STEP);
 	read_session(r);
 	read_rest(r);
+	if (!r->has_failed && !is_whole(path, (uint64_t)gztell(r->gz)))
+		fail(r, "it is damaged or cut");
 	gzclose(r->gz);
 }
 

@@ -7,6 +7,7 @@
 #include "analyzer/watch/site.h"
 
 #include <math.h>
+#include <string.h>
 
 void heap_init(struct heap *h, const struct session *session)
 {
@@ -124,6 +125,7 @@ static void live(struct pairing *p, const struct heap_event *taken,
 	if (!p->threads[taken->thread] || taken->at >= p->to || end < p->from)
 		return;
 	r = row_of(p, taken->stack);
+	p->to_table->noted += is_in(p, taken->at);
 	change(p, taken->at, 1, &w);
 	if (freed)
 		change(p, end, -1, &w);
@@ -226,4 +228,19 @@ void heap_sum_up(struct heap *h, const uint8_t *threads, ticks from, ticks to,
 		heap_add_row(&t->all, &t->rows[i]);
 	map_free(p.row_of);
 	mem_free(p.changes);
+}
+
+func_id heap_taker(const struct heap *h, struct func_table *funcs,
+		   stack_id stack)
+{
+	while (stack != 0) {
+		const struct stack_frame *const f = stack_table_get(h->stacks,
+								    stack);
+
+		if (!(f->flags & STACK_OMITTED) &&
+		    !strstr(func_get(funcs, f->func)->name, "+0x"))
+			return f->func;
+		stack = f->below;
+	}
+	return 0;
 }

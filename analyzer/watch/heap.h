@@ -31,6 +31,10 @@ void heap_fini(struct heap *);
 /* For a replay; its context is the struct heap. */
 extern const struct replay_sink heap_sink;
 
+/* The innermost function of a stack that is no place in code without hooks; 0:
+ * there is none. */
+func_id heap_taker(const struct heap *, struct func_table *, stack_id);
+
 /* Where only samples were noted, what these stand for. */
 struct heap_sum {
 	double blocks, bytes;
@@ -56,6 +60,7 @@ struct heap_table {
 	struct heap_row all;
 	struct heap_sum most;    /* in use at a time, by bytes, and when */
 	ticks most_at;
+	uint64_t noted;          /* blocks taken in the range */
 	uint64_t unknown;        /* blocks given back that nobody was seen to
 	                          * take */
 	uint64_t lost;           /* taken at an address that was in use: that

@@ -111,8 +111,48 @@ grep -q 'a Lua state was not sampled' "$T/err" ||
 sampled -- "$T/host" confined
 grep -q 'a Lua state was not sampled' "$T/err" ||
 	fail "weft does not say that it no longer sampled"
-# A LuaJIT that was built without its profiler.
+# A LuaJIT that was built without its profiler. Of several states, one alone is
+# sampled: that is said, and for how long the others may have run.
 if [ $v = luajit ]; then
+	cat >"$T/two.c" <<'END'
+#include <lauxlib.h>
+#include <lualib.h>
+#include <pthread.h>
+static void *run(void *unused)
+{
+	lua_State *const L = luaL_newstate();
+
+	luaL_openlibs(L);
+	if (luaL_dostring(L, "local stop = os.clock() + 0.6\n"
+			  "local s = 0\n"
+			  "while os.clock() < stop do s = s + 1 end"))
+		return unused;
+	lua_close(L);
+	return L;
+}
+int main(void)
+{
+	pthread_t t[3];
+	void *done[3];
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, run, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], &done[i]);
+	return !done[0] || !done[1] || !done[2];
+}
+END
+	# shellcheck disable=SC2046
+	gcc -O1 -o "$T/two" "$T/two.c" -pthread \
+		$(pkg-config --cflags --libs luajit) || fail "no compiler"
+	sampled -- "$T/two"
+	grep -q 'a Lua state was not sampled: .* one of several LuaJITs' \
+		"$T/err" || fail "weft does not say that two were not sampled"
+	"$WEFT" report "$T/trace" 2>&1 | awk '
+		/Lua was sampled/ { split($0, w, "("); noted = w[2] + 0 }
+		/more Lua may have run/ { missed = $3 + 0 }
+		END { exit !(missed > 0.8 * noted) }' ||
+		fail "for how long they ran is not said"
 	sed 's/luaJIT_profile_start/luaJIT_profile_omits/' \
 		"$(ldd "$T/host" | awk '/libluajit/ { print $3 }')" \
 		>"$T/libluajit-5.1.so.2"

@@ -15,6 +15,9 @@
  * before is not known. */
 #define TICK_NS UINT64_C(1000000)
 #define TICK_MOST UINT64_C(50000000)
+/* So much that could not be noted is told by itself. */
+#define TELL_MISSED (5 * TICK_NS)
+enum { NOTED_OPERANDS = 4 };
 
 THREAD_LOCAL struct lua_running lua_running;
 
@@ -171,6 +174,15 @@ static void start_profiler(struct lua_vm *vm)
 	its.timer = before.timer;
 	kernel_prof_restore(&its);
 	atomic_store(&profiled_on, &ticks);
+}
+
+/* Another VM may have it. */
+static void claim_profiler(struct lua_vm *vm)
+{
+	if (atomic_load(&profiled))
+		tell_unnoted();
+	else
+		start_profiler(vm);
 }
 
 /* On its thread, where L may flush compiled code. LuaJIT puts back what was
@@ -470,8 +482,9 @@ void lua_sample_enter(struct coroutine *co, const struct lua_running *was,
 		return;
 	keep_ticks();
 	if (unlikely(co->vm->lib->abi->is_jit && co->vm->sampled &&
-		     !atomic_load_explicit(&profiled, memory_order_relaxed)))
-		start_profiler(co->vm);
+		     atomic_load_explicit(&profiled, memory_order_relaxed) !=
+		     co->vm))
+		claim_profiler(co->vm);
 	if (is_resume)
 		return;
 	if (was->L == r->L && is_same_place(was, r))
@@ -499,8 +512,33 @@ static SLOW void leave_asked(const struct lua_running *was)
 	hold(false);
 }
 
+/* A VM that never notes anything would never tell of it. */
+static SLOW void tell_missed(void)
+{
+	const struct coroutine *const co = find_sampled(
+		(lua_State *)lua_running.L);
+	struct thread_state *const s = !co ? NULL : thread_acquire(HERE);
+
+	if (!s)
+		return;
+	lua_vm_seen(s, co->vm);
+	lua_vm_name(s, co->vm);
+	chunk_need(s, NOTED_OPERANDS + 1);
+	lua_vm_name(s, co->vm); /* in the chunk that the record goes to */
+	hold(true);
+	chunk_put_with(s, rec_put(REC_NOTED, NOTED_UNKNOWN,
+				  chunk_gap(s, chunk_clock(s))),
+		       (const uint64_t[]){ 0, ticks.missed, co->vm->serial, 0 },
+		       NOTED_OPERANDS);
+	ticks.missed = 0;
+	hold(false);
+	thread_release(s);
+}
+
 void lua_sample_leave(const struct lua_running *was)
 {
+	if (unlikely(ticks.missed > TELL_MISSED))
+		tell_missed();
 	if (unlikely(ticks.asked) && ticks.asked != (lua_State *)was->L)
 		leave_asked(was);
 }
@@ -532,8 +570,8 @@ void lua_sample_begin(struct coroutine *co)
 	/* While nobody recorded, the one before was closed. */
 	if (mapped_view.attached && !profiler_is_ours(atomic_load(&profiled)))
 		atomic_store(&profiled, NULL);
-	if (vm->lib->abi->is_jit && !atomic_load(&profiled))
-		start_profiler(vm);
+	if (vm->lib->abi->is_jit)
+		claim_profiler(vm);
 }
 
 static void forget(const struct lua_vm *vm)
