@@ -292,8 +292,12 @@ static void print_notes(const struct printer *p, const struct subject *s)
 	if (s->lines.own == 0)
 		return;
 	if (s->path[0] == '\0' && f->file[0] != '\0')
-		out_print(stdout, "note: there is no %s here: --source DIR "
-			  "says where its source is\n", f->file);
+		out_print(stdout, f->file[0] == '/' ?
+			  "note: there is no %s here: --source DIR says where "
+			  "its source is\n" :
+			  "note: %s is not looked for, as its folder is not "
+			  "known: --source DIR says it (--source .: here)\n",
+			  f->file);
 	else if (s->path[0] != '\0' && p->session->process_count > 0 &&
 		 (uint64_t)s->source.changed >
 		 p->session->processes[0].start / 1000000000)
