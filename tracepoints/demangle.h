@@ -5,6 +5,7 @@
 
 #include <libiberty/demangle.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Bytes of a symbol. What libiberty takes of the stack may grow with the
@@ -17,32 +18,39 @@ static inline bool demangle_may(const char *symbol)
 }
 
 /* gcc makes three functions of a coroutine of C++20. What makes its frame has
- * its name, and the others get the frame: "f(f(int)::_Z1fi.Frame*) [clone
- * .actor]" resumes f(int), and is called "f(int) [resumed]". In place. */
-static inline void demangle_coroutine(char *name)
+ * its name, and the others get the frame, whose type is called by that: "f(f(
+ * int)::_Z1fi.Frame*) [clone .actor]" (gcc 16: "f(_Z1fi.Frame*) ...") resumes
+ * f(int), and is called "f(int) [resumed]". Takes name; what it returns is to
+ * be freed. */
+static inline char *demangle_coroutine(char *name, int options)
 {
 	static const char *const ends[] = {
 		".Frame*) [clone .actor]", " [resumed]",
 		".Frame*) [clone .destroy]", " [destroyed]",
 	};
-	const size_t length = strlen(name);
-	const size_t head = strcspn(name, "(");
-	char *const inner = name + head + 1, *end = NULL;
+	char *own = NULL, *of = NULL, *all = NULL;
+	size_t i = 0, length = strlen(name);
 
-	for (size_t i = 0; i < 4; i += 2) {
-		const size_t n = strlen(ends[i]);
-
-		if (length <= 2 * head + n || strncmp(name, inner, head) ||
-		    strcmp(name + length - n, ends[i]))
-			continue;
-		for (char *at = inner; (at = strstr(at, "::_Z")); at++)
-			end = at;
-		if (!end)
-			return;
-		memmove(name, inner, (size_t)(end - inner));
-		strcpy(name + (end - inner), ends[i + 1]);
-		return;
-	}
+	while (i < 4 && (length < strlen(ends[i]) ||
+			 strcmp(name + length - strlen(ends[i]), ends[i])))
+		i += 2;
+	if (i == 4)
+		return name;
+	length -= strlen(ends[i]);
+	for (char *at = name; (at = strstr(at, "_Z")); at++)
+		if (at > name && (at[-1] == '(' || at[-1] == ':'))
+			own = at;
+	name[length] = '\0';
+	of = own ? cplus_demangle(own, options) : NULL;
+	all = of ? malloc(strlen(of) + strlen(ends[i + 1]) + 1) : NULL;
+	if (all)
+		strcat(strcpy(all, of), ends[i + 1]);
+	free(of);
+	name[length] = '.';
+	if (!all)
+		return name;
+	free(name);
+	return all;
 }
 
 /* The name, freed with free; NULL: it is not mangled, or longer than so many
@@ -56,7 +64,5 @@ static inline char *demangle(const char *symbol, size_t longest)
 		return NULL;
 	name = symbol[1] == 'D' ? dlang_demangle(symbol, options) :
 				  cplus_demangle(symbol, options);
-	if (name)
-		demangle_coroutine(name);
-	return name;
+	return name ? demangle_coroutine(name, options) : NULL;
 }
