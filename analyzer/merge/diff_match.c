@@ -126,6 +126,16 @@ static void name_key(struct session *s, func_id id, char key[KEY_BYTES])
 		snprintf(key, KEY_BYTES, "m|%.1000s", f->source);
 }
 
+/* What it keeps where its source file has another name. */
+static void moved_key(struct session *s, func_id id, char key[KEY_BYTES])
+{
+	const struct func *const f = func_get(s->funcs, id);
+
+	key[0] = '\0';
+	if (f->kind == FUNC_NATIVE)
+		snprintf(key, KEY_BYTES, "n|%.3000s", f->name);
+}
+
 /* ---- matches ---- */
 
 static void add_match(struct diff_matches *m, func_id before, func_id after)
@@ -223,6 +233,7 @@ void diff_match_init(struct diff_matches *m, struct session *const side[2])
 	close_shared(side, is_open);
 	match_by(m, side, (const bool *const *)is_open, place_key);
 	match_by(m, side, (const bool *const *)is_open, name_key);
+	match_by(m, side, (const bool *const *)is_open, moved_key);
 	for (int i = 0; i < 2; i++)
 		for (func_id f = 1; f <= func_count(side[i]->funcs); f++)
 			if (m->of[i][f] == 0)

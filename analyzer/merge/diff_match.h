@@ -18,8 +18,9 @@ struct diff_matches {
 /* Two functions match if build-id and offset are the same (Lua: source and
  * lines). Functions of modules that are another build on the other side match
  * by name and base name of the source file (Lua: source and the name that they
- * are called by). Of several with one name, the first ones of both sides match,
- * then the second ones, and so on. The sessions must have their names. Ends
- * with diff_match_fini, which frees the arrays. */
+ * are called by); native ones that are left then, by name. Of several with one
+ * name, the first ones of both sides match, then the second ones, and so on.
+ * The sessions must have their names. Ends with diff_match_fini, which frees
+ * the arrays. */
 void diff_match_init(struct diff_matches *, struct session *const side[2]);
 void diff_match_fini(struct diff_matches *);

@@ -58,7 +58,7 @@ struct locks_turn {
  * known when it took that. */
 static inline ticks locks_late(const struct locks_turn *t)
 {
-	return t->to - (t->to - t->from) / 4;
+	return t->to - (t->to - t->from) / 8;
 }
 
 /* The longest turn of an object that ended in a call of that stack, then that

@@ -3,7 +3,7 @@
 # that others keep busy: no alarm where nothing changed, in eight comparisons; one
 # more call of any function is found and named with its numbers, which are the
 # program's own; so is one more distinct stack without any more calls. What was
-# lost is not judged.
+# lost is not judged. A build of a source with another name has the same functions.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 cc -O1 -g -finstrument-functions -o "$T/counts" tests/prog/p_counts.c -lpthread ||
@@ -41,6 +41,12 @@ for a in 1 2 3; do
 done
 judge 0 same1 same2 vs same3 counted
 judge 0 same1 same2
+cp tests/prog/p_counts.c "$T/renamed.c"
+cc -O1 -g -finstrument-functions -DRENAMED -o "$T/other" "$T/renamed.c" -lpthread ||
+	fail "does not build"
+"$WEFT" record -q --sample-rate 0 --on-full wait -o "$T/renamed" -- "$T/other" 0 0 \
+	>"$T/o" || fail "renamed: not recorded"
+judge 0 same1 renamed
 for f in 1 2 3 4; do
 	made more$f $f 0
 	judge 4 same1 more$f

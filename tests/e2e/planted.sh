@@ -35,7 +35,7 @@ begins() {
 		sed -n 2p "$T/stacks" | grep -q "^   meanwhile: .*$4$" &&
 			met=$((met + 1))
 	done
-	[ $# = 2 ] || [ $met -gt $((times / 2)) ] ||
+	[ $# = 2 ] || [ $met -ge $((times / 3)) ] ||
 		fail "$1: what it did meanwhile, $met times: $(cat "$T/said")"
 }
 lines=' <server.lua:[0-9]*> >'
