@@ -30,6 +30,7 @@ static const char *const kinds[EXPLAIN_KINDS] = {
 	[EXPLAIN_HOT] = "hot", [EXPLAIN_SLOW] = "slow",
 	[EXPLAIN_OFTEN] = "often", [EXPLAIN_SLEEP] = "sleep",
 	[EXPLAIN_WAIT] = "wait", [EXPLAIN_LOCK] = "lock",
+	[EXPLAIN_EVENT] = "event",
 	[EXPLAIN_HEAP] = "heap", [EXPLAIN_JOIN] = "join",
 	[EXPLAIN_COLLECTOR] = "collector"
 };
@@ -239,6 +240,7 @@ static char *sentence_of(struct teller *t, const struct explain_finding *f)
 		[EXPLAIN_HOT] = tell_hot, [EXPLAIN_SLOW] = tell_slow,
 		[EXPLAIN_OFTEN] = tell_often, [EXPLAIN_SLEEP] = tell_sleep,
 		[EXPLAIN_WAIT] = tell_wait, [EXPLAIN_LOCK] = tell_lock,
+		[EXPLAIN_EVENT] = tell_lock,
 		[EXPLAIN_HEAP] = tell_heap, [EXPLAIN_JOIN] = tell_join,
 		[EXPLAIN_COLLECTOR] = tell_uncounted
 	};
@@ -347,7 +349,7 @@ static char *command_of(const struct teller *t, const struct explain_finding *f)
 			  t->traces) :
 		f->kind == EXPLAIN_JOIN ?
 		mem_print("weft threads --group %s", t->traces) :
-		f->kind == EXPLAIN_LOCK ?
+		f->lock ?
 		mem_print("weft locks --object 0x%" PRIx64 " %s",
 			  f->lock->address, t->traces) :
 		f->kind == EXPLAIN_HEAP ?

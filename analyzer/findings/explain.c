@@ -29,6 +29,8 @@ enum {
 	WAIT_CALLS = 10,   /* fewer calls may wait for the end of what the
 	                    * program does meanwhile */
 	WAIT_TIMES = 10,   /* waits so many times longer than it runs */
+	IDLE_TIMES = 20,   /* waits so many times longer than for a lock: that
+	                    * is not what the time is spent on */
 };
 #define ONE_SIDED 0.8      /* one thread has so much of the waiting */
 #define LEAST_GROWTH 100e3 /* bytes of memory in use, */
@@ -413,36 +415,46 @@ static ticks wait_of(const struct work *w, const struct figures *f)
 
 /* ---- the lock that threads wait for ------------------------------------- */
 
-static bool find_lock(struct work *w, const struct explain_lock *lock)
+static void find_lock(struct work *w, enum explain_kind kind,
+		      const struct explain_lock *lock)
 {
 	struct explain_finding *f;
 
 	if (lock->func == 0 || !is_long(w, lock->waiting, LONG_SHARE))
-		return false;
-	f = add(w, EXPLAIN_LOCK, lock->func);
+		return;
+	f = add(w, kind, lock->func);
 	f->other = lock->holder;
 	f->calls = lock->waits;
 	f->time = lock->waiting;
 	f->typical = lock->because;
 	f->lock = lock;
-	return true;
 }
 
-/* Who waits for one that waits does so for a little longer. but: is named as
- * what waits for a lock. */
-static void find_wait(struct work *w, func_id but)
+/* Is the function named as what waits for an object? */
+static bool is_told(const struct work *w, func_id func)
+{
+	for (size_t i = 0; i < w->out->count; i++)
+		if (w->out->finding[i].lock &&
+		    w->out->finding[i].func == func)
+			return true;
+	return false;
+}
+
+/* Who waits for one that waits does so for a little longer. */
+static void find_wait(struct work *w)
 {
 	const struct flat_row *const rows = w->flat->rows, *best = NULL;
 	struct explain_finding *f;
 	double most = 0;
 
 	for (size_t i = 0; i < w->flat->count; i++)
-		if (rows[i].f.func != but)
+		if (!is_told(w, rows[i].f.func))
 			most = fmax(most, (double)wait_of(w, &rows[i].f));
 	for (size_t i = 0; i < w->flat->count; i++) {
 		const ticks wait = wait_of(w, &rows[i].f);
 
-		if (rows[i].f.func != but && is_long(w, wait, LONG_SHARE) &&
+		if (!is_told(w, rows[i].f.func) &&
+		    is_long(w, wait, LONG_SHARE) &&
 		    (double)wait >= AS_LONG * most &&
 		    (!best || asleep(w, &rows[i].f) < asleep(w, &best->f)))
 			best = &rows[i];
@@ -478,13 +490,16 @@ static void find_heap(struct work *w, const struct explain_heap *heap)
 /* ---- all ---------------------------------------------------------------- */
 
 /* Threads that nobody joins are a fault, not only what may be one. Who has a
- * lock tells more than a function that waits, perhaps with that lock. */
+ * lock tells more than what waits: that may have the lock, or be idle. */
 static ticks rank_of(const struct explain *e, const struct explain_finding *f)
 {
 	ticks rank = f->kind == EXPLAIN_JOIN ? UINT64_MAX : f->time;
 
-	for (size_t i = 0; f->kind == EXPLAIN_WAIT && i < e->count; i++)
-		if (e->finding[i].kind == EXPLAIN_LOCK)
+	if (f->kind != EXPLAIN_WAIT && f->kind != EXPLAIN_EVENT)
+		return rank;
+	for (size_t i = 0; i < e->count; i++)
+		if (e->finding[i].kind == EXPLAIN_LOCK &&
+		    f->time / IDLE_TIMES < e->finding[i].time)
 			rank = MIN(rank, e->finding[i].time - 1);
 	return rank;
 }
@@ -495,7 +510,6 @@ void explain_find(struct explain *e, struct session *s,
 		  const struct explain_seen *seen)
 {
 	struct work w = { .out = e, .session = s, .flat = flat_new(s, NULL) };
-	func_id but = 0;
 
 	*e = (struct explain){ .has_switches = w.flat->has_switches };
 	for (size_t i = 0; i < w.flat->count; i++)
@@ -506,11 +520,9 @@ void explain_find(struct explain *e, struct session *s,
 		find_slow(&w);
 	find_often(&w);
 	find_sleep(&w, seen);
-	if (find_lock(&w, &seen->lock))
-		but = seen->lock.func;
-	else if (find_lock(&w, &seen->event))
-		but = seen->event.func;
-	find_wait(&w, but);
+	find_lock(&w, EXPLAIN_LOCK, &seen->lock);
+	find_lock(&w, EXPLAIN_EVENT, &seen->event);
+	find_wait(&w);
 	find_heap(&w, &seen->heap);
 	if (seen->unjoined > 0)
 		add(&w, EXPLAIN_JOIN, seen->maker)->calls = seen->unjoined;

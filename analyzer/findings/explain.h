@@ -16,8 +16,8 @@ enum explain_kind {
 	EXPLAIN_SLEEP,    /* a coroutine was suspended for long */
 	EXPLAIN_WAIT,     /* a function waits for long: for a lock, a read, a
 	                   * sleep; not for a core */
-	EXPLAIN_LOCK,     /* threads wait for a lock for long, or until
-	                   * others tell them something */
+	EXPLAIN_LOCK,     /* threads wait for a lock for long, */
+	EXPLAIN_EVENT,    /* or until others tell them something */
 	EXPLAIN_HEAP,     /* memory in use grows */
 	EXPLAIN_JOIN,     /* threads ended, and are never joined */
 	EXPLAIN_COLLECTOR, /* a Lua state collects garbage for long */
@@ -30,8 +30,9 @@ struct explain_finding {
 	func_id func;
 	func_id other;           /* HOT, WAIT, COLLECTOR: the caller that has
 	                          * most of it;
-	                          * OFTEN: the caller; SLEEP: the body; LOCK:
-	                          * who holds it, 0: not known */
+	                          * OFTEN: the caller; SLEEP: the body;
+	                          * LOCK, EVENT: who holds it, or lets
+	                          * others go on; 0: not known */
 	uint64_t calls;          /* of func; OFTEN: by other; SLEEP: sleeps;
 	                          * LOCK: waits; JOIN: threads */
 	uint64_t other_calls;    /* OFTEN: of other */
@@ -47,7 +48,7 @@ struct explain_finding {
 	ticks at;                /* SLEEP: when it was over */
 	uint64_t coroutine;      /* SLEEP: its serial */
 	uint32_t process;        /* SLEEP: its index */
-	const struct explain_lock *lock; /* LOCK; else NULL */
+	const struct explain_lock *lock; /* LOCK, EVENT; else NULL */
 	const struct explain_heap *heap; /* HEAP; else NULL */
 	uint32_t thread;         /* WAIT: the index of the one that waits most,
 	                          * if it is one-sided; else CCT_ALL_THREADS */

@@ -22,7 +22,7 @@ begins() {
 	for i in $(seq "$times"); do
 		record --waits -- "$T/planted" "$1" \
 			< <(for k in 1 2 3 4 5 6 7 8 9 10 11 12; do
-				sleep 0.025
+				sleep 0.05
 				printf x
 			done) || fail "$1: weft record fails"
 		grep -qx 'weft: lost: 0' "$T/err" || fail "$1: something was lost"

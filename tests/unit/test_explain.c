@@ -174,10 +174,16 @@ void test_explain_threads_and_what_they_wait_for(void)
 	CHECK_STR(find(EXPLAIN_JOIN, &ms), "lock");
 	CHECK_EQ(found.finding[0].kind, EXPLAIN_JOIN);
 	CHECK_EQ(found.finding[0].calls, 3);
-	check(EXPLAIN_LOCK, "lock", 500);
+	check(EXPLAIN_EVENT, "lock", 500);
+	CHECK_EQ(found.finding[2].kind, EXPLAIN_EVENT);
 	seen.lock = seen.event;
 	seen.lock.waiting = 300 * MS;
 	check(EXPLAIN_LOCK, "lock", 300);
+	CHECK_EQ(found.finding[3].kind, EXPLAIN_EVENT);
+	seen.event.waiting = 9000 * MS;
+	check(EXPLAIN_EVENT, "lock", 9000);
+	CHECK_EQ(found.finding[1].kind, EXPLAIN_EVENT);
+	seen.event.func = 0;
 	put(0, "naps", 10, 1, 700, 0);
 	check(EXPLAIN_WAIT, "naps", 700);
 	CHECK_EQ(found.finding[1].kind, EXPLAIN_HOT);
