@@ -47,7 +47,8 @@ begins pool 'Threads wait .* the lock vm_lock, .* because of handle' \
 [ "$lua" = lua5.4 ] || exit 0
 begins convoy 'Threads wait .* the lock log_lock, .* because of flush_log' \
 	'main > run_convoy > flush_log' 'flush_log > nanosleep'
-begins chain 'Threads wait .* append_log waited for index_lock because of store_index, which waited for disk_lock because of sync_disk\.' \
+# Which lock is waited for most is chance; at the end of its chain is one thread.
+begins chain 'Threads wait .* because of sync_disk' \
 	'main > run_chain > sync_disk' 'sync_disk > nanosleep'
 begins readers 'Threads wait .* the lock table_lock, .* of reload_table' \
 	'main > run_readers > reload_table' 'reload_table > nanosleep'
