@@ -21,8 +21,9 @@ static inline bool demangle_may(const char *symbol)
  * its name, and the others get the frame, whose type is called by that: "f(f(
  * int)::_Z1fi.Frame*) [clone .actor]" (gcc 16: "f(_Z1fi.Frame*) ...") resumes
  * f(int), and is called "f(int) [resumed]". Takes name; what it returns is to
- * be freed. */
-static inline char *demangle_coroutine(char *name, int options)
+ * be freed. A hostile symbol's name may be longer than any symbol. */
+static inline char *demangle_coroutine(char *name, size_t longest,
+				       int options)
 {
 	static const char *const ends[] = {
 		".Frame*) [clone .actor]", " [resumed]",
@@ -41,7 +42,8 @@ static inline char *demangle_coroutine(char *name, int options)
 		if (at > name && (at[-1] == '(' || at[-1] == ':'))
 			own = at;
 	name[length] = '\0';
-	of = own ? cplus_demangle(own, options) : NULL;
+	of = own && strnlen(own, longest + 1) <= longest ?
+	     cplus_demangle(own, options) : NULL;
 	all = of ? malloc(strlen(of) + strlen(ends[i + 1]) + 1) : NULL;
 	if (all)
 		strcat(strcpy(all, of), ends[i + 1]);
@@ -64,5 +66,5 @@ static inline char *demangle(const char *symbol, size_t longest)
 		return NULL;
 	name = symbol[1] == 'D' ? dlang_demangle(symbol, options) :
 				  cplus_demangle(symbol, options);
-	return name ? demangle_coroutine(name, options) : NULL;
+	return name ? demangle_coroutine(name, longest, options) : NULL;
 }

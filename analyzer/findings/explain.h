@@ -29,18 +29,16 @@ struct explain_finding {
 	enum explain_kind kind;
 	func_id func;
 	func_id other;           /* HOT, WAIT, COLLECTOR: the caller that has
-	                          * most of it;
-	                          * OFTEN: the caller; SLEEP: the body;
-	                          * LOCK, EVENT: who holds it, or lets
+	                          * most of it; OFTEN: the caller; SLEEP: the
+	                          * body; LOCK, EVENT: who holds it, or lets
 	                          * others go on; 0: not known */
 	uint64_t calls;          /* of func; OFTEN: by other; SLEEP: sleeps;
 	                          * LOCK: waits; JOIN: threads */
 	uint64_t other_calls;    /* OFTEN: of other */
 	ticks time;              /* HOT, COLLECTOR: own; SLOW: the slowest call;
-	                          * OFTEN: of
-	                          * these calls; SLEEP: the longest; WAIT: off
-	                          * the CPU, in all, but not for want of a
-	                          * core; LOCK: of all waits */
+	                          * OFTEN: of these calls; SLEEP: the longest;
+	                          * WAIT: off the CPU, in all, but not for want
+	                          * of a core; LOCK, EVENT: of all waits */
 	ticks typical;           /* SLOW: half of the calls took no longer;
 	                          * SLEEP: the mean of the others; WAIT: on the
 	                          * CPU; LOCK: of the waits, because of other */
@@ -53,9 +51,9 @@ struct explain_finding {
 	uint32_t thread;         /* WAIT: the index of the one that waits most,
 	                          * if it is one-sided; else CCT_ALL_THREADS */
 	double share;            /* HOT, COLLECTOR: of all time on the CPU;
-	                          * OFTEN: of all
-	                          * calls; WAIT: that thread's, of the waiting;
-	                          * HEAP: of the growth; 0 to 1 */
+	                          * OFTEN: of all calls; WAIT: that thread's,
+	                          * of the waiting; HEAP: of the growth; 0 to
+	                          * 1 */
 };
 
 /* Suspensions of coroutines that had `body` as the outermost function and

@@ -1,6 +1,5 @@
 /* out_message.h - protobuf messages, put together field by field: the formats
- * of pprof and of Perfetto have few and small ones, for which protobuf-c takes
- * ten times as long.
+ * of pprof and of Perfetto have few and small ones.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

@@ -5,26 +5,15 @@
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 . tests/e2e/attach.inc
+. tests/e2e/waits.inc
 [ "$(uname -m)" = x86_64 ] || { echo "not x86-64"; exit 77; }
-grep -q '[^ ]libweft' <(ldd "$P/p_heap" "$P/p_waits") && fail "they have weft"
+grep -q libweft <(ldd "$P/p_heap" "$P/p_waits") && fail "they have weft"
 
 # Waits, by the program's own clock, and who let them go on.
 as_planted() {
 	record_late --waits -- "$1" || fail "$1: status $?"
 	grep -qx 'weft: lost: 0' "$T/err" || fail "$1: something was lost"
-	"$WEFT" locks --csv "$T/trace" >"$T/locks" 2>"$T/report.err" ||
-		fail "weft locks"
-	awk -F'[ ,]' 'NR == FNR { count[$2] = $4; ns[$2] = $5; next }
-		$1 == "wait" {
-			d = $5 - ns[$3]; d = d < 0 ? -d : d
-			if (count[$3] != $4 ||
-			    (d > 0.02 * $5 && d > 20000 * $4)) {
-				print $2, count[$3], ns[$3], "not", $4, $5
-				bad = 1
-			}
-			n++
-		}
-		END { exit bad || n != 7 }' "$T/locks" "$T/out"
+	waits_as_counted
 }
 gcc -O1 -w -D_GNU_SOURCE -o "$T/plain" tests/prog/p_waits.c -pthread ||
 	fail "no compiler"

@@ -109,7 +109,7 @@ int main(void)
 		getrusage(RUSAGE_SELF, &u);
 		first = i == 50 ? u.ru_maxrss : first;
 	}
-	/* 128 KiB is what each would leave. */
+	/* Each would leave 128 KiB or more. */
 	return u.ru_maxrss - first > 8000;
 }
 END

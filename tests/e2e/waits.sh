@@ -4,6 +4,7 @@
 # it go on. Without --waits, nothing of it is recorded, nor led.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
+. tests/e2e/waits.inc
 
 # holds NAME FUNCTION: of what is given to holders of the object, most is its.
 holds() {
@@ -19,19 +20,7 @@ holds() {
 as_planted() {
 	record --waits -- "$P/p_waits" || fail "weft record fails"
 	grep -qx 'weft: lost: 0' "$T/err" || fail "something was lost"
-	"$WEFT" locks --csv "$T/trace" >"$T/locks" 2>"$T/report.err" ||
-		fail "weft locks"
-	awk -F'[ ,]' 'NR == FNR { count[$2] = $4; ns[$2] = $5; next }
-		$1 == "wait" {
-			d = $5 - ns[$3]; d = d < 0 ? -d : d
-			if (count[$3] != $4 ||
-			    (d > 0.02 * $5 && d > 20000 * $4)) {
-				print $2, count[$3], ns[$3], "not", $4, $5
-				bad = 1
-			}
-			n++
-		}
-		END { exit bad || n != 7 }' "$T/locks" "$T/out" || return 1
+	waits_as_counted || return 1
 	holds convoy _convoy || { echo "convoy"; cat "$T/stacks"; return 1; }
 	holds chain2 hold_last || { echo "chain2"; cat "$T/stacks"; return 1; }
 	holds chain1 wait_for_next || { echo "chain1"; return 1; }

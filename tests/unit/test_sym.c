@@ -5,6 +5,7 @@
 #include "analyzer/sym/sym_elf.h"
 #include "tests/test.h"
 #include "tests/unit/own_elf.h"
+#include "tracepoints/demangle.h"
 
 #include <fcntl.h>
 #include <libelf.h>
@@ -371,6 +372,28 @@ void test_sym_demangles(void)
 	CHECK_STR(sym_demangle("_Dplain"), "_Dplain");
 	CHECK_STR(sym_demangle("_RNvC3foo3bar"), "foo::bar");
 	CHECK_STR(sym_demangle("_"), "_");
+}
+
+/* As gcc 12 and gcc 16 name what resumes and destroys a coroutine. */
+void test_sym_demangles_parts_of_coroutines(void)
+{
+	enum { HOSTILE = 1 << 24 };
+	static const char end[] = ".Frame*) [clone .actor]";
+	char *const name = malloc(HOSTILE + sizeof(end));
+
+	CHECK_STR(sym_demangle("_ZN3app8generateEPZNS_8generateEiE24"
+			       "_ZN3app8generateEi.Frame.actor"),
+		  "app::generate(int) [resumed]");
+	CHECK_STR(sym_demangle("_ZN3app8generateEPNS_24_ZN3app8generateEi."
+			       "FrameE.destroy"),
+		  "app::generate(int) [destroyed]");
+	/* A name that no symbol can be is not taken for one. */
+	memset(name, 'i', HOSTILE);
+	memcpy(name, "f(_Z1f", 6);
+	memcpy(name + HOSTILE, end, sizeof(end));
+	CHECK(demangle_coroutine(name, DEMANGLE_LONGEST, DMGL_PARAMS |
+				 DMGL_NO_RECURSE_LIMIT) == name);
+	free(name);
 }
 
 static void check_joint(const char *wanted, const char *a, const char *b,

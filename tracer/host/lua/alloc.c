@@ -51,12 +51,16 @@ void lua_alloc_lead(struct lua_vm *vm)
 			    (get_fn *)function_of(vm->lib, "lua_getallocf");
 	set_fn *const set = !get ? NULL :
 			    (set_fn *)function_of(vm->lib, "lua_setallocf");
+	struct heap_alloc its;
 
 	if (!set)
 		return;
-	vm->alloc.function = get(vm->main, &vm->alloc.data);
-	if (dynamic_module_at((void *)vm->alloc.function) != vm->lib->home)
+	its.function = get(vm->main, &its.data);
+	if (its.function == ours ||
+	    dynamic_module_at((void *)its.function) != vm->lib->home)
 		return;
+	vm->alloc = its;
+	vm->alloc_closes = false;
 	set(vm->main, ours, vm);
 	vm->lib->alloc_led = true;
 }

@@ -519,8 +519,10 @@ static SLOW void tell_missed(void)
 		(lua_State *)lua_running.L);
 	struct thread_state *const s = !co ? NULL : thread_acquire(HERE);
 
-	if (!s)
+	if (!s) { /* recording is off, or the VM is gone */
+		ticks.missed = 0;
 		return;
+	}
 	lua_vm_seen(s, co->vm);
 	lua_vm_name(s, co->vm);
 	chunk_need(s, NOTED_OPERANDS + 1);

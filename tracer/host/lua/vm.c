@@ -268,8 +268,6 @@ static struct lua_vm *begin(lua_State *main, struct coroutine *holder,
 	vm->jit_on = vm->jit_stopped = vm->own_wrapper = false;
 	vm->sampled = vm->closing = vm->end_watched = false;
 	vm->watch = NULL;
-	vm->alloc = (struct heap_alloc){ NULL, NULL };
-	vm->alloc_closes = false;
 	if (is_new)
 		enlist(vm);
 	holder->own = vm;

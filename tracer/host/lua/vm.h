@@ -157,7 +157,8 @@ struct lua_vm {
 	bool sampled;         /* it is noted at ticks (sample.h) */
 	bool closing;         /* lua_close runs, or has */
 	bool end_watched;     /* it will be told of (lua_abi.watch_end) */
-	struct heap_alloc alloc; /* its own, which ours calls (alloc.h) */
+	struct heap_alloc alloc; /* its own, which ours calls (alloc.h), as it
+	                       * may do longer than we know the VM */
 	bool alloc_closes;    /* it is closed, and gets that back */
 	lua_State *watch;     /* ours (lua_abi/function.c), or NULL */
 	uint64_t watched;     /* counts, over all VMs; 0: not watched */

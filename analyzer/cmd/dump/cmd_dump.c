@@ -6,7 +6,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/dump_chunk.h"
+#include "analyzer/cmd/dump/dump_chunk.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/in/in.h"
 #include "analyzer/out/out_escape.h"

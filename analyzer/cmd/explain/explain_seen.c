@@ -1,7 +1,7 @@
 /* explain_seen.c - readings of the trace beside the usual one, for weft
  * explain: sleeps of coroutines, what threads wait for, and memory.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/cmd/explain_seen.h"
+#include "analyzer/cmd/explain/explain_seen.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/args/filter_args.h"

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
-#include "analyzer/cmd/explain_seen.h"
+#include "analyzer/cmd/explain/explain_seen.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/load/header.h"
@@ -179,12 +179,6 @@ static char *chain_text(const struct teller *t, const struct explain_told *told)
 			name_of(t, told->chain[i].holder));
 		mem_free(before);
 	}
-	if (all[0]) {
-		char *const before = all;
-
-		all = mem_print("%s.", before);
-		mem_free(before);
-	}
 	return all;
 }
 
@@ -202,22 +196,23 @@ static char *tell_lock(struct teller *t, const struct explain_finding *f)
 				time_of(t, f->typical), name_of(t, f->other));
 	}
 	text = mem_print("Threads wait for %s in %s for the %s %s, up to "
-			 "%" PRIu64 " at a time.%s%s", time_of(t, f->time),
+			 "%" PRIu64 " at a time.%s%s%s", time_of(t, f->time),
 			 count_of(t, f->calls, "calls"), is_event ?
 			 waits_kind_name(f->lock->kind) : "lock",
 			 object_name(t, f->lock->place, f->lock->address, room),
-			 f->lock->most, why, chain);
+			 f->lock->most, why, chain, chain[0] ? "." : "");
 	mem_free_all(why, chain);
 	return text;
 }
 
 static char *tell_join(struct teller *t, const struct explain_finding *f)
 {
-	return mem_print("%s of %s %s ended, and %s never joined or detached: "
-			 "the memory of their stacks is not given back.",
+	return mem_print("%s of %s %s ended, and nobody joined or detached %s "
+			 "until the end of the recording: that long, the "
+			 "memory of such a thread's stack is kept.",
 			 count_of(t, f->calls, "threads"), name_of(t, f->func),
 			 f->calls == 1 ? "has" : "have",
-			 f->calls == 1 ? "was" : "were");
+			 f->calls == 1 ? "it" : "them");
 }
 
 static char *tell_heap(struct teller *t, const struct explain_finding *f)

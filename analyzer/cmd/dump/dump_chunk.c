@@ -2,7 +2,7 @@
  * --raw". Knows the names of what is in a chunk; keeps no stack and runs no
  * replay, so that a fault of the replay can be told from one of the trace.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/cmd/dump_chunk.h"
+#include "analyzer/cmd/dump/dump_chunk.h"
 
 #include "analyzer/base/mem.h"
 #include "analyzer/chunk/decode.h"
