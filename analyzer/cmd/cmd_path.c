@@ -43,6 +43,7 @@ struct requests { struct request *at; size_t count, room; };
 static const char *const words[] = {
 	[PATH_RUNS] = "runs", [PATH_READY] = "run-wait",
 	[PATH_WAITS] = "waits", [PATH_BLOCKED] = "blocked",
+	[PATH_OTHER] = "other wait",
 	[PATH_SUSPENDED] = "suspended", [PATH_UNKNOWN] = "unknown",
 };
 
@@ -551,7 +552,8 @@ const struct cmd cmd_path = {
 	"(run-wait; because of: the thread of the program that ran longest\n"
 	"meanwhile), waits for an object (recorded with weft record --waits;\n"
 	"because of: who held it, or let it go on), is blocked in another\n"
-	"call, or is suspended (because of: who resumed it).\n"
+	"call, sleeps in none (other wait), or is suspended (because of: who\n"
+	"resumed it).\n"
 	"\n"
 	"Below a step that waits or is suspended, indented, are the steps of\n"
 	"the one whom it was because of, in the same time.\n"

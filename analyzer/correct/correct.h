@@ -92,6 +92,14 @@ func_id sampled_calls_func(struct session *, const struct code_place *,
  * after net_apply. */
 void noted_apply(struct session *);
 
+/* ---- waits that were not recorded --------------------------------------- */
+
+/* Where calls that wait are recorded, and switches are known: the time in which
+ * a thread slept in none of them becomes that of FUNC_OTHER_WAIT, called by
+ * what was innermost. So the blocked time of these calls and of that function
+ * is all there is. To be called once, when times are net or stay raw. */
+void other_waits_add(struct session *);
+
 /* ---- calls that were not recorded --------------------------------------- */
 
 /* Mark the native functions that have calls without records: FUNC_COUNTED. */

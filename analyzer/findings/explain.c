@@ -180,14 +180,6 @@ static func_id main_caller(const struct work *w, func_id func,
 	return best;
 }
 
-static bool is_collector(const struct work *w, func_id func)
-{
-	const struct func *const f = func_get(w->session->funcs, func);
-
-	return f->kind == FUNC_SPECIAL &&
-	       strcmp(f->name, "[garbage collector]") == 0;
-}
-
 /* If it has as much of the time. */
 static void add_hot(struct work *w, enum explain_kind kind,
 		    const struct flat_row *row, double share)
@@ -210,7 +202,8 @@ static void find_hot(struct work *w)
 	for (size_t i = 0; i < w->flat->count; i++) {
 		const struct flat_row *const row = &w->flat->rows[i];
 
-		if (is_collector(w, row->f.func))
+		if (func_is_special(w->session->funcs, row->f.func,
+				    "[garbage collector]"))
 			add_hot(w, EXPLAIN_COLLECTOR, row, COLLECTOR_SHARE);
 		else if (!best || on_cpu(w, row) > on_cpu(w, best))
 			best = row;

@@ -505,6 +505,7 @@ static enum cmd_exit open_trace(struct load *load)
 		return CMD_USAGE;
 	}
 	sampled_calls_add(load->session, load->names, arg_sampled);
+	other_waits_add(load->session);
 	return CMD_OK;
 }
 

@@ -62,6 +62,13 @@ size_t func_count(const struct func_table *t)
 	return t->count;
 }
 
+bool func_is_special(struct func_table *t, func_id id, const char *name)
+{
+	const struct func *const f = func_get(t, id);
+
+	return f->kind == FUNC_SPECIAL && strcmp(f->name, name) == 0;
+}
+
 bool func_is_libc(struct func_table *t, func_id id)
 {
 	const struct func *const f = func_get(t, id);

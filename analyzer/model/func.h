@@ -53,8 +53,8 @@ struct func {
 	                          * times are upper bounds */
 	int counted;             /* FUNC_COUNTED: it is native, and there are
 	                          * calls of it without records; or 0 */
-	int noted;               /* 1: a sampled VM was in it; how often that
-	                          * called it is not known */
+	int noted;               /* 1: a sampled VM was in it, or threads slept
+	                          * in it; how often that began is not known */
 	/* Filled in by analyzer/sym; until then "" and 0. For FUNC_SPECIAL and
 	 * FUNC_NAME name is there from the start. */
 	const char *name;        /* demangled; Lua: its name or "function" */
@@ -84,6 +84,8 @@ func_id func_lua(struct func_table *, const struct func_origin *,
 		 const char *hint);
 func_id func_name(struct func_table *, const char *name);
 func_id func_special(struct func_table *, const char *name);
+/* Sleep in no call that is recorded as one that waits. */
+#define FUNC_OTHER_WAIT "[other wait]"
 /* Find or add a function of another table, where its module is `module` here.
  * The hint is not copied, nor the name of a native or Lua function. */
 func_id func_like(struct func_table *, const struct func *, elf_id module);
@@ -101,6 +103,8 @@ struct func *func_get(struct func_table *, func_id);
 size_t func_count(const struct func_table *);
 struct elf_module *func_elf(struct func_table *, elf_id);
 size_t func_elf_count(const struct func_table *);
+/* Is it the one that func_special gives for that name? */
+bool func_is_special(struct func_table *, func_id, const char *name);
 /* Is it one of libc's? That has no hooks: what is recorded of it are calls that
  * may wait. */
 bool func_is_libc(struct func_table *, func_id);

@@ -443,6 +443,17 @@ static const struct span *off_at(const struct track *w, ticks at, ticks *next)
 	return &w->spans[i];
 }
 
+/* What a thread did that did not run in that stack. */
+static enum path_kind asleep_in(const struct path *p, stack_id stack)
+{
+	const struct session *const s = p->session;
+	const func_id func = stack == 0 ? 0 :
+			     stack_table_get(p->waits->stacks, stack)->func;
+
+	return session_note(s, "waits") && !func_is_libc(s->funcs, func) ?
+	       PATH_OTHER : PATH_BLOCKED;
+}
+
 /* From s.begin to s.end at most the same holds of a thread; on: its track.
  * Returns until when. */
 static ticks add_same(struct path *p, uint32_t track, uint32_t on,
@@ -468,13 +479,13 @@ static ticks add_same(struct path *p, uint32_t track, uint32_t on,
 		add_ready(p, s);
 		return s.end;
 	}
-	s.kind = w ? PATH_WAITS : off ? PATH_BLOCKED : PATH_RUNS;
+	s.stack = w ? w->stack : stack_at(p, on, off ? s.begin :
+		hottest(p, track, s.begin, s.end), TRACK_NONE);
+	s.kind = w ? PATH_WAITS : off ? asleep_in(p, s.stack) : PATH_RUNS;
 	if (w) {
 		s.of = w->of;
 		s.place = w->place;
 	}
-	s.stack = w ? w->stack : stack_at(p, on, off ? s.begin :
-		hottest(p, track, s.begin, s.end), TRACK_NONE);
 	add(p, s);
 	return s.end;
 }

@@ -16,6 +16,8 @@ enum path_kind {
 	                          * before, and had not gone on yet */
 	PATH_BLOCKED,            /* it slept in another call, which is the
 	                          * innermost of the stack */
+	PATH_OTHER,              /* it slept, and no call that waits was open,
+	                          * though these are recorded */
 	PATH_SUSPENDED,          /* by: who resumed it; none: nobody did */
 	PATH_UNKNOWN,            /* no records */
 	PATH_KINDS

@@ -53,12 +53,42 @@ compare() {
 		END { exit bad || n != 14 }' "$T/threads" "$T/out"
 }
 
+# all_blocked: of every thread, all that is blocked is so in a call that waits or in
+# [other wait], and that is as long in weft report as in weft threads.
+all_blocked() {
+	report --tables thread
+	"$WEFT" threads --csv "$T/trace" >"$T/threads" 2>"$T/o" ||
+		fail "weft threads"
+	awk -F, 'FNR == 1 {
+			for (i = 1; i <= NF; i++) at[FILENAME, $i] = i
+			next
+		}
+		FILENAME == ARGV[1] { other[$2] = $at[FILENAME, "other_ns"]; next }
+		{
+			gsub(/"[^"]*"/, "_")
+			ns = $at[FILENAME, "blocked_ns"]
+			if ($4 == "[other wait]") other[$2] -= ns
+			else if (ns > 0 && $6 !~ /\/libc\.so/) {
+				print "blocked in no call that waits: " $0
+				bad = 1
+			}
+		}
+		END {
+			for (t in other) if (other[t] != 0) {
+				print "thread " t ": " other[t] " ns differ"
+				bad = 1
+			}
+			exit bad
+		}' "$T/threads" "$T/report.csv"
+}
+
 as_planted() {
 	record --waits -- "$P/p_crew" || fail "weft record fails"
 	grep -qx 'weft: lost: 0' "$T/err" || fail "something was lost"
 	compare
 }
 one_of 5 as_planted
+all_blocked || fail "not all that is blocked has a row"
 "$WEFT" threads --group "$T/trace" >"$T/said" 2>&1 || fail "weft threads --group"
 grep -qx '5 threads of spawn_worker were never joined' "$T/said" ||
 	fail "not said: $(cat "$T/said")"
@@ -114,6 +144,19 @@ raw() {
 		END { exit other < 190000000 || other > 290000000 ||
 			   calls < 290000000 || calls > 390000000 }' \
 		"$T/threads" || { cat "$T/threads"; return 1; }
+	all_blocked || return 1
+	grep -q 'other wait.*,2[0-9]\{8\},' "$T/report.csv" || return 1
+	"$WEFT" tree --waiting "$T/trace" >"$T/said" || fail "weft tree"
+	grep -A 2 ' nap$' "$T/said" | grep -q '\[other wait\]$' || {
+		cat "$T/said"
+		return 1
+	}
+	"$WEFT" path --call nap --csv "$T/trace" >"$T/path" || fail "weft path"
+	awk -F, '$2 == 0 { ns[$5] += $4 } END { exit ns["blocked"] < 290000000 ||
+		ns["other wait"] < 190000000 }' "$T/path" || {
+		cat "$T/path"
+		return 1
+	}
 	"$WEFT" locks "$T/trace" >"$T/said" 2>&1 || fail "weft locks"
 	grep -q '^threads were blocked for .*, \(19\|2[0-9]\)[0-9.]* ms in no' \
 		"$T/said" || { cat "$T/said"; return 1; }

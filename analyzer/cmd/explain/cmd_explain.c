@@ -139,6 +139,11 @@ static char *tell_wait(struct teller *t, const struct explain_finding *f)
 		snprintf(side, sizeof(side), " Thread %" PRIu32 " (%.40s) has "
 			 "%s of that.", thread->tid, thread->name,
 			 share_of(t, f->share));
+	if (func_is_special(t->session->funcs, f->func, FUNC_OTHER_WAIT))
+		return mem_print("Threads sleep for %s in no call that is "
+				 "recorded as one that waits. Most of that is "
+				 "in %s.%s", time_of(t, f->time),
+				 name_of(t, f->other), side);
 	return mem_print("%s waits for %s in %s, and runs for %s. Most of that "
 			 "is for %s.%s", name_of(t, f->func),
 			 time_of(t, f->time), count_of(t, f->calls, "calls"),
