@@ -64,6 +64,7 @@ struct printer {
 	size_t functions;        /* how many match the pattern */
 	struct hot_path *callees; /* of the calls found, or NULL */
 	bool has_switches;       /* is what they waited known? */
+	bool has_notes;          /* is what Lua collected? */
 };
 
 /* Ticks as ns, for out_number_time. */
@@ -291,18 +292,23 @@ static void print_stack(const struct printer *p, stack_id id)
 	mem_free(frames);
 }
 
-/* What of its total it was not on the CPU, where that is known. */
-static void print_waits(const struct printer *p, const struct slow_call *c)
+/* What of its total it was on the CPU and not, and collected garbage, where
+ * that is known. */
+static void print_parts(const struct printer *p, const struct slow_call *c)
 {
-	const ticks blocked = figures_blocked(c->off, c->ready);
+	const struct slow_parts *const of = &c->parts;
+	const ticks blocked = figures_blocked(of->off, of->ready);
 	char text[OUT_NUMBER];
 
-	if (c->off > 0)
+	if (of->off > 0)
 		printf(", cpu %s", out_number_time(text, ns_of(p, c->total -
-							       c->off)));
-	if (c->ready > 0)
+							       of->off)));
+	if (of->collecting > 0)
+		printf(", collecting %s",
+		       out_number_time(text, ns_of(p, of->collecting)));
+	if (of->ready > 0)
 		printf(", run-wait %s",
-		       out_number_time(text, ns_of(p, c->ready)));
+		       out_number_time(text, ns_of(p, of->ready)));
 	if (blocked > 0)
 		printf(", blocked %s",
 		       out_number_time(text, ns_of(p, blocked)));
@@ -319,7 +325,7 @@ static void print_call(const struct printer *p, size_t i)
 	printf("\n%zu. %s", i + 1, out_number_time(a, ns_of(p, c->total)));
 	printf(", self %s", out_number_time(a, ns_of(p, c->self)));
 	/* What is 0 in most calls is left out. */
-	print_waits(p, c);
+	print_parts(p, c);
 	if (c->suspended > 0)
 		printf(", suspended %s",
 		       out_number_time(a, ns_of(p, c->suspended)));
@@ -351,8 +357,8 @@ struct slow_row {
 	func_id func;
 	uint32_t pid, tid, level;
 	uint64_t coroutine;
-	ticks start, total, self, suspended, wall, off, ready;
-	bool has_switches;
+	ticks start, total, self, suspended, wall, off, ready, collecting;
+	bool has_switches, has_notes;
 	bool is_partial;
 	const char *name, *end, *stack, *callees, *callees_ns;
 };
@@ -371,6 +377,14 @@ static METRIC_GETTER(get_part)
 		   figures_blocked(r->off, r->ready);
 }
 
+static METRIC_GETTER(get_collecting)
+{
+	const struct slow_row *const r = row;
+
+	v->is_unknown = !r->has_notes;
+	v->count = r->collecting;
+}
+
 /* No help and no titles: these columns are in CSV alone. */
 static const struct metric metrics[] = {
 	COLUMN(pid, METRIC_NUMBER),
@@ -387,6 +401,7 @@ static const struct metric metrics[] = {
 	{ "cpu", METRIC_TIME, .get = get_part },
 	{ "run-wait", METRIC_TIME, .get = get_part },
 	{ "blocked", METRIC_TIME, .get = get_part },
+	{ "collecting", METRIC_TIME, .get = get_collecting },
 	COLUMN(end, METRIC_TEXT),
 	COLUMN(is_partial, METRIC_NUMBER),
 	COLUMN(stack, METRIC_TEXT),
@@ -399,8 +414,8 @@ static const struct metric metrics[] = {
  * people get print_call. */
 static const struct metric_view view = {
 	metrics, "", "pid,tid,coroutine,function,language,module,file,line,"
-	"level,start,total,self,suspended,wall,cpu,run-wait,blocked,end,"
-	"is_partial,stack"
+	"level,start,total,self,suspended,wall,cpu,run-wait,blocked,"
+	"collecting,end,is_partial,stack"
 };
 
 /* The callees' names, or their times in ns, with ; between. The caller frees
@@ -444,8 +459,9 @@ static void csv_call(const struct printer *p, struct table *t, size_t i)
 		.coroutine = c->coroutine,
 		.start = cells_since_start(s, c->begin), .total = c->total,
 		.self = c->self, .suspended = c->suspended,
-		.wall = c->total + c->suspended, .off = c->off,
-		.ready = c->ready, .has_switches = p->has_switches,
+		.wall = c->total + c->suspended, .off = c->parts.off,
+		.ready = c->parts.ready, .collecting = c->parts.collecting,
+		.has_switches = p->has_switches, .has_notes = p->has_notes,
 		.is_partial = c->is_partial,
 		.name = func_get(s->funcs, c->func)->name,
 		.end = slow_list_end(c->end),
@@ -524,7 +540,8 @@ static enum cmd_exit slow_print(struct reading *r)
 {
 	struct session *const s = r->load.session;
 	struct printer p = { .session = s, .pattern = r->function,
-		.has_switches = cct_knows_switches(s->cct, NULL, NULL) };
+		.has_switches = cct_knows_switches(s->cct, NULL, NULL),
+		.has_notes = cct_counted_sum(s->cct).noted > 0 };
 	uint8_t *const wanted = named_functions(s, r->function);
 	uint8_t *const threads = filter_args_threads(s);
 	struct slow_options options = {
@@ -571,8 +588,9 @@ const struct cmd cmd_slow = {
 	"Reads the trace in the folder DIR and prints how long the calls of a\n"
 	"function took, then each of the slowest calls: its total, self and\n"
 	"suspended time, the parts of its total on the CPU, without a core\n"
-	"(run-wait) and asleep (blocked), when and on which thread and\n"
-	"coroutine it began, and the stitched stack it was called on.\n"
+	"(run-wait) and asleep (blocked), how long Lua collected garbage in\n"
+	"it (collecting; as sampled Lua notes it), when and on which thread\n"
+	"and coroutine it began, and the stitched stack it was called on.\n"
 	"FUNCTION is a name, without its parameters or source if you like, or\n"
 	"a pattern such as 'str*' or 'a|b'.\n"
 	"\n"

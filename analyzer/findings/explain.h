@@ -42,6 +42,7 @@ struct explain_finding {
 	ticks typical;           /* SLOW: half of the calls took no longer;
 	                          * SLEEP: the mean of the others; WAIT: on the
 	                          * CPU; LOCK: of the waits, because of other */
+	ticks collecting;        /* SLOW: of time, garbage; 0: not known */
 	ticks rank;              /* by which findings are sorted */
 	ticks at;                /* SLEEP: when it was over */
 	uint64_t coroutine;      /* SLEEP: its serial */

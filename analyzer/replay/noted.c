@@ -3,6 +3,8 @@
  * them when all is known. SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_private.h"
 
+#include <math.h>
+
 /* What the innermost frame had caused, if its time is not its own. */
 static func_id cause(struct replay *r, enum noted state)
 {
@@ -28,6 +30,13 @@ static void note_line(struct replay *r, uint64_t frame, enum noted state,
 	session_note_line(r->session, r->line_of, &r->line_room, &add);
 }
 
+/* The ticks that ns of a record are, whatever the trace says. */
+static ticks ticks_of(const struct replay *r, uint64_t ns)
+{
+	return (ticks)fmin((double)ns * (double)r->session->tick_hz / 1e9,
+			   1e18);
+}
+
 void replay_noted(struct replay *r, struct stream *st, const uint64_t *record)
 {
 	const uint64_t ns = rec_value(record[1]);
@@ -37,6 +46,9 @@ void replay_noted(struct replay *r, struct stream *st, const uint64_t *record)
 	node_id node = st->frame[st->depth - 1].node;
 	uint32_t flags = CCT_NOTED;
 
+	if (r->sink && r->sink->noted)
+		r->sink->noted(r->ctx, st, (enum noted)rec_func(record[0]),
+			       ticks_of(r, ns));
 	thread->unnoted += rec_value(record[2]);
 	if (n == 0 || r->want.only_events) {
 		thread->unnoted += n == 0 ? ns : 0;

@@ -142,6 +142,9 @@ struct replay_sink {
 	 * leaves out, too. ready: it had no core; else it slept. */
 	void (*off)(void *ctx, const struct stream *, ticks from, ticks to,
 		    bool ready);
+	/* A sampled VM noted what it did in so much time on the CPU. */
+	void (*noted)(void *ctx, const struct stream *, enum noted,
+		      ticks span);
 };
 
 /* In a callback: of what happens on the stream before that tick, calls that are

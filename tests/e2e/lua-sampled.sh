@@ -88,6 +88,18 @@ collector() {
 	grep -q '\[garbage collector\] takes .* of the time.*: ' \
 		"$T/explained" ||
 		fail "nothing explains the collector: $(cat "$T/explained")"
+	# The slow call of C that ran all this: how much of it was collecting.
+	"$WEFT" slow --csv -n 1 main "$T/trace" 2>/dev/null >"$T/slow" ||
+		fail "weft slow fails"
+	awk -F, 'FNR == NR && $1 == "share" { next }
+		FNR == NR { split($0, w, " "); if (w[1] == "share") {
+			all += w[3]; if (w[2] != "make") gc = w[3] } next }
+		FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		{ ns = $at["collecting_ns"]
+		  print "said", gc, "is", ns / 1e9
+		  exit !(ns > gc * 0.85e9 && ns < gc * 1.15e9) }' \
+		"$T/out" "$T/slow" >"$T/told" ||
+		fail "weft slow says otherwise: $(cat "$T/told")"
 }
 one_of 3 collector
 

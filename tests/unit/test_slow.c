@@ -38,7 +38,8 @@ static void add_stack(const struct stack_table *t, stack_id id)
 	    func_get(session->funcs, f.func)->source + 1);
 }
 
-/* "STACK on THREAD in COROUTINE BEGIN TOTAL SELF SUSPENDED END[ partial]" */
+/* "STACK on THREAD in COROUTINE BEGIN TOTAL SELF SUSPENDED END[ partial]
+ * [ collecting TICKS]" */
 static const char *end(void)
 {
 	static const char *const ends[] = { "returned", "unwound", "died",
@@ -59,6 +60,12 @@ static const char *end(void)
 			 session->threads[c->thread].serial, c->coroutine,
 			 c->begin, c->total, c->self, c->suspended,
 			 ends[c->end], c->is_partial ? " partial" : "");
+		add(line);
+		if (c->parts.collecting == 0)
+			continue;
+		told[strlen(told) - 1] = '\0';
+		snprintf(line, sizeof(line), " collecting %" PRIu64 "\n",
+			 c->parts.collecting);
 		add(line);
 	}
 	snprintf(line, sizeof(line), "%" PRIu64 " ended, %" PRIu64
@@ -251,4 +258,29 @@ void test_slow_the_text_of_a_deep_stack_is_short(void)
 	mem_free(text);
 	stack_table_free(t);
 	func_table_free(funcs);
+}
+
+/* What the collector took is a part of all calls that are open then, and no
+ * more than these took. */
+void test_slow_says_how_long_garbage_was_collected(void)
+{
+	begin(0);
+	cb_begin(&b, 1, 1, 0, 0);
+	cb_enter(&b, "main", 0);
+	cb_enter(&b, "call", 10);
+	cb_noted(&b, NOTED_COLLECTOR, 6, 0, 1, 8);
+	cb_frame(&b, "lua", 3);
+	cb_noted(&b, NOTED_COMPILED, 5, 0, 1, 5);
+	cb_frame(&b, "lua", 3);
+	cb_leave(&b, "call", 2);
+	cb_enter(&b, "short", 5);
+	cb_noted(&b, NOTED_COLLECTOR, 20, 0, 1, 2);
+	cb_frame(&b, "lua", 3);
+	cb_leave(&b, "short", 1);
+	cb_leave(&b, "main", 10);
+	give(60);
+	CHECK_STR(end(), "main T1 in 0 0 43 25 0 returned collecting 26\n"
+			 "main;call T1 in 0 10 15 15 0 returned collecting 6\n"
+			 "main;short T1 in 0 30 3 3 0 returned collecting 3\n"
+			 "3 ended, 0 open, 0 unknown\n");
 }

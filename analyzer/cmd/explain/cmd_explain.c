@@ -97,9 +97,14 @@ static char *tell_hot(struct teller *t, const struct explain_finding *f)
 
 static char *tell_slow(struct teller *t, const struct explain_finding *f)
 {
-	return mem_print("One call of %s took %s. Half of its %s took %s or "
+	char collected[80] = "";
+
+	if (f->collecting > 0)
+		snprintf(collected, sizeof(collected), " Lua collected garbage "
+			 "for %s of that.", time_of(t, f->collecting));
+	return mem_print("One call of %s took %s.%s Half of its %s took %s or "
 			 "less.", name_of(t, f->func), time_of(t, f->time),
-			 count_of(t, f->calls, "calls"),
+			 collected, count_of(t, f->calls, "calls"),
 			 time_of(t, f->typical));
 }
 
@@ -454,6 +459,8 @@ static void print_json(struct teller *t)
 			       f->other_calls);
 		json_time(t, "time_ns", f->time);
 		json_time(t, "typical_ns", f->typical);
+		if (f->collecting)
+			json_time(t, "collecting_ns", f->collecting);
 		if (f->coroutine)
 			printf(",\n  \"coroutine\": %" PRIu64, f->coroutine);
 		if (f->lock)
@@ -483,10 +490,13 @@ static enum cmd_exit explain(struct load *load, const char *traces)
 	struct teller t = { .session = load->session, .found = &found,
 			    .seen = &seen, .told = told, .traces = traces,
 			    .is_profile = load->is_profile };
-	const int status = explain_see(load, &seen, told);
+	int status = explain_see(load, &seen, told);
 
 	if (status == 0) {
 		explain_find(&found, load->session, &seen);
+		status = explain_see_slow(load, &found);
+	}
+	if (status == 0) {
 		if (arg_json) {
 			header_print_losses(load);
 			print_json(&t);

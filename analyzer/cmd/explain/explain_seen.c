@@ -8,6 +8,7 @@
 #include "analyzer/watch/heap.h"
 #include "analyzer/watch/locks.h"
 #include "analyzer/watch/sleeps.h"
+#include "analyzer/watch/slow/slow.h"
 #include "analyzer/watch/snapshots/snapshots.h"
 #include "analyzer/watch/threads.h"
 
@@ -290,6 +291,39 @@ static int find_heap(struct load *load, struct explain_heap *to)
 	mem_free(threads);
 	heap_fini(&h);
 	return 0;
+}
+
+/* ---- the slow call ------------------------------------------------------ */
+
+static int see_slow(struct load *load, struct explain_finding *f)
+{
+	const size_t funcs = func_count(load->session->funcs) + 1;
+	uint8_t *const wanted = mem_alloc(funcs);
+	struct slow *const slow = slow_new(&(struct slow_options){
+		.wanted = wanted, .funcs = funcs, .top = 1 });
+	int status;
+
+	wanted[f->func] = 1;
+	status = load_again(load, &slow_sink, slow);
+	slow_finish(slow);
+	if (status == 0 && slow_found(slow)->count > 0)
+		f->collecting = slow_found(slow)->calls[0].parts.collecting;
+	slow_free(slow);
+	mem_free(wanted);
+	return status;
+}
+
+int explain_see_slow(struct load *load, struct explain *found)
+{
+	int status = 0;
+
+	if (load->is_profile || load->is_part ||
+	    cct_counted_sum(load->session->cct).noted == 0)
+		return 0;
+	for (size_t i = 0; i < found->count && status == 0; i++)
+		if (found->finding[i].kind == EXPLAIN_SLOW)
+			status = see_slow(load, &found->finding[i]);
+	return status;
 }
 
 /* ------------------------------------------------------------------------- */

@@ -127,8 +127,7 @@ static struct slot slot_of(const struct lane *l, const struct stream *st,
 		slot = l->slots[depth];
 	slot.self += f.self;
 	if (slot.func)
-		slow_waits_of(&l->waits, depth, f.entry, &slot.off,
-			      &slot.ready);
+		slow_waits_of(&l->waits, depth, f.entry, &slot.parts);
 	return slot;
 }
 
@@ -146,8 +145,10 @@ static void close_slot(struct slow_call *call, const struct slot *slot,
 	call->begin = wall < at ? at - wall : 0;
 	call->total = total;
 	call->self = slot->self;
-	call->off = MIN(slot->off, total);
-	call->ready = MIN(slot->ready, call->off);
+	call->parts.off = MIN(slot->parts.off, total);
+	call->parts.ready = MIN(slot->parts.ready, call->parts.off);
+	call->parts.collecting = MIN(slot->parts.collecting,
+				     total - call->parts.off);
 	call->suspended = slot->slept;
 	call->end = end;
 	call->is_partial = slot->is_partial;
@@ -650,8 +651,8 @@ static ticks slow_calls(void *ctx, const struct replay_event *e,
 		change(l, call[i].depth);
 	slow_list_count_brief(&s->list, e->thread, call, n - !is_brief);
 	if (!is_brief && slow_list_wants(&s->list, last->func)) {
-		slow_waits_of(&l->waits, last->depth, last->begin, &slot.off,
-			      &slot.ready);
+		slow_waits_of(&l->waits, last->depth, last->begin,
+			      &slot.parts);
 		end(s, &slot, e);
 	}
 	return s->list.least;
@@ -666,7 +667,16 @@ static void slow_adopt(void *ctx, const struct replay_event *e)
 static void slow_off(void *ctx, const struct stream *st, ticks from, ticks to,
 		     bool ready)
 {
-	slow_waits_add(&lane(ctx, st)->waits, st, to - from, ready);
+	slow_waits_add(&lane(ctx, st)->waits, st, &(struct slow_parts){
+		.off = to - from, .ready = ready ? to - from : 0 });
+}
+
+static void slow_noted(void *ctx, const struct stream *st, enum noted state,
+		       ticks span)
+{
+	if (state == NOTED_COLLECTOR)
+		slow_waits_add(&lane(ctx, st)->waits, st,
+			       &(struct slow_parts){ .collecting = span });
 }
 
 /* ---- the end ---- */
@@ -690,5 +700,5 @@ void slow_finish(struct slow *s)
 const struct replay_sink slow_sink = {
 	.enter = slow_enter, .leave = slow_leave, .calls = slow_calls,
 	.resume = slow_resume, .suspend = slow_suspend, .adopt = slow_adopt,
-	.off = slow_off,
+	.off = slow_off, .noted = slow_noted,
 };

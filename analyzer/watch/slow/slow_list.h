@@ -20,6 +20,19 @@ enum slow_end {
 /* "returned" and so on, in the words of the CSV. */
 const char *slow_list_end(enum slow_end);
 
+/* Parts of the time that a call took, where they are known. */
+struct slow_parts {
+	ticks off, ready;   /* off the CPU, and of that, without a core */
+	ticks collecting;   /* its VM was noted to collect garbage */
+};
+static inline void slow_parts_add(struct slow_parts *to,
+				  const struct slow_parts *more)
+{
+	to->off += more->off;
+	to->ready += more->ready;
+	to->collecting += more->collecting;
+}
+
 /* A single call. Its end is at begin + total + suspended; all of these are
  * ticks. */
 struct slow_call {
@@ -30,8 +43,7 @@ struct slow_call {
 	uint32_t depth;     /* frames below it that are of the same coroutine,
 	                     * or the thread's own */
 	ticks begin, total, self, suspended;
-	ticks off, ready;   /* of total: off the CPU, and of that, without a
-	                     * core; where switches are known */
+	struct slow_parts parts; /* of total */
 	enum slow_end end;
 	bool is_partial;    /* a part of it was not recorded: total is right,
 	                     * self and suspended are at least these */

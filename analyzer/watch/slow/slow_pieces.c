@@ -86,8 +86,7 @@ static uint32_t resolve(struct slow_pieces *all, uint32_t id)
 static void put_before(struct slot *to, const struct slot *before)
 {
 	to->self += before->self;
-	to->off += before->off;
-	to->ready += before->ready;
+	slow_parts_add(&to->parts, &before->parts);
 	to->slept += before->slept;
 	to->is_partial |= before->is_partial;
 	to->thread = before->thread;
@@ -119,8 +118,7 @@ static void end_whole(struct slow_pieces *all, uint32_t id)
 	const ticks wall = call.total + p.slot.slept;
 
 	call.self = p.slot.self;
-	call.off = p.slot.off;
-	call.ready = p.slot.ready;
+	call.parts = p.slot.parts;
 	call.suspended = p.slot.slept;
 	call.begin = wall < p.at ? p.at - wall : 0;
 	call.thread = p.slot.thread;
@@ -133,8 +131,7 @@ static void end_whole(struct slow_pieces *all, uint32_t id)
 static void add_to_piece(struct piece *p, const struct slot *slot)
 {
 	p->slot.self += slot->self;
-	p->slot.off += slot->off;
-	p->slot.ready += slot->ready;
+	slow_parts_add(&p->slot.parts, &slot->parts);
 	p->slot.slept += slot->slept;
 	p->slot.is_partial |= slot->is_partial;
 }

@@ -15,7 +15,7 @@ struct slot {
 	ticks entry;             /* later by what its coroutine slept */
 	/* Since its entry, or since `piece` ended: */
 	ticks self, slept;
-	ticks off, ready;        /* as in struct slow_call */
+	struct slow_parts parts;
 	uint32_t thread;         /* it began on */
 	uint32_t piece;          /* id: what was before is there; 0: none */
 	bool is_carried;         /* it was suspended, and */

@@ -1,11 +1,11 @@
-/* slow_waits.c - sees the stack only when the thread was off the CPU, which is
+/* slow_waits.c - sees the stack only when there is a part to add, which is
  * seldom: what has ended since is found by the entries of its calls.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow/slow_waits.h"
 #include "analyzer/base/vec.h"
 
 /* Calls that are not on the stack any more have ended, or are suspended: their
- * waits are those of the call below. */
+ * parts are those of the call below. */
 static void fold(struct slow_waits *w, const struct stream *st)
 {
 	while (w->count > 0) {
@@ -16,13 +16,12 @@ static void fold(struct slow_waits *w, const struct stream *st)
 			return;
 		if (--w->count == 0)
 			return;
-		w->at[w->count - 1].off += top.off;
-		w->at[w->count - 1].ready += top.ready;
+		slow_parts_add(&w->at[w->count - 1].parts, &top.parts);
 	}
 }
 
-void slow_waits_add(struct slow_waits *w, const struct stream *st, ticks span,
-		    bool ready)
+void slow_waits_add(struct slow_waits *w, const struct stream *st,
+		    const struct slow_parts *more)
 {
 	const size_t depth = stream_depth(st);
 
@@ -33,19 +32,15 @@ void slow_waits_add(struct slow_waits *w, const struct stream *st, ticks span,
 		*vec_add(&w->at, &w->room, &w->count) =
 			(struct slow_wait){ .entry = entry };
 	}
-	if (depth == 0)
-		return;
-	w->at[depth - 1].off += span;
-	w->at[depth - 1].ready += ready ? span : 0;
+	if (depth > 0)
+		slow_parts_add(&w->at[depth - 1].parts, more);
 }
 
 void slow_waits_of(const struct slow_waits *w, size_t depth, ticks entry,
-		   ticks *off, ticks *ready)
+		   struct slow_parts *to)
 {
 	if (depth >= w->count || w->at[depth].entry != entry)
 		return;
-	for (size_t i = depth; i < w->count; i++) {
-		*off += w->at[i].off;
-		*ready += w->at[i].ready;
-	}
+	for (size_t i = depth; i < w->count; i++)
+		slow_parts_add(to, &w->at[i].parts);
 }
