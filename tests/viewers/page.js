@@ -178,6 +178,34 @@ const zoom = () => {
 		}
 };
 
+// A thread's lane has what its coroutines did while it ran them: as much of their
+// own lanes as they ran there, in stacks without gaps.
+const checkStacks = () => {
+	const s = timeline.spans, all = timeline.all;
+	const isCall = k => s.kind[k] === CALL;
+	const length = list => list.reduce((sum, k) => sum + s.to[k] -
+		s.from[k], 0);
+	const own = all.filter(l => l.isCoroutine).flatMap(l => l.rows.flat()
+		.filter(k => isCall(k) && k >= s.first[l.i] &&
+			k < s.first[l.i + 1]));
+	const there = all.filter(l => !l.isCoroutine).flatMap(l => l.rows.flat()
+		.filter(k => isCall(k) && (k < s.first[l.i] ||
+			k >= s.first[l.i + 1])));
+
+	tell('stitched', own.length === 0 ? 'none' :
+		Math.round(100 * length(there) / length(own)));
+	for (const lane of all)
+		lane.rows.forEach((row, depth) => row.forEach((k, i) => {
+			const above = depth > 0 && lane.rows[depth - 1];
+
+			if (i > 0 && s.from[k] < s.to[row[i - 1]])
+				tell('bad', 'spans overlap');
+			if (above && !above.some(a => s.from[a] <= s.from[k] &&
+				s.to[a] >= s.to[k]) && row.length < 1000)
+				tell('bad', `gap above row ${depth}`);
+		}));
+};
+
 // The map's bars, one cell after another by keys, and the slowest call; then
 // its moment in the time line.
 const readMoments = () => {
@@ -208,6 +236,7 @@ const readMoments = () => {
 	press(get('spans'), 'Home');
 	press(get('spans'), '+');
 	tell('half', get('range').textContent.match(/\((.*)\)/)[1]);
+	checkStacks();
 	get('lane-kind').value = 'coroutines';
 	get('lane-kind').dispatchEvent(new Event('change'));
 	tell('lanes', timeline.lanes.length);

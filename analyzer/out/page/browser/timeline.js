@@ -44,6 +44,8 @@ const timeline = {
 	start() {
 		this.spans = readSpans(this.data.spans);
 		this.waits = readSpans(this.data.waits);
+		/* Runs that are shown in more lanes than their own. */
+		this.room = this.spans.from.length * 2;
 		this.all = this.data.lanes.map((lane, i) => this.lane(lane, i))
 			.filter(l => l.rows.length > 0);
 		this.all.sort((x, y) => x.isCoroutine - y.isCoroutine ||
@@ -53,14 +55,9 @@ const timeline = {
 		this.whole();
 	},
 	lane(lane, i) {
-		const { first } = this.spans;
 		const rows = [];
 
-		for (let k = first[i]; k < first[i + 1]; k++) {
-			const depth = this.spans.depth[k];
-
-			(rows[depth] = rows[depth] || []).push(k);
-		}
+		this.addSpans(rows, i, 0, 0, Infinity, 0);
 		return { i, rows, isOpen: false, isCoroutine: lane.coroutine,
 			 runs: lane.runs, begin: lane.begin, end: lane.end,
 			 name: lane.coroutine ? (lane.body ?
@@ -68,6 +65,41 @@ const timeline = {
 				` #${lane.name}` : lane.name,
 			 /* What tells it from others of the same body. */
 			 tail: lane.coroutine ? ` #${lane.name}` : '' };
+	},
+	/* The spans of lane i from one moment to another, its first row being
+	 * row `at`. What coroutines did while they were resumed there follows
+	 * below, so that a lane has whole stacks; within: in so many others. Of
+	 * those, only calls are added. */
+	addSpans(rows, i, at, from, to, within) {
+		const s = this.spans, last = s.first[i + 1];
+
+		for (let k = this.firstSpan(i, from);
+		     k < last && s.from[k] < to; k++) {
+			const row = at + s.depth[k];
+
+			if (within > 0 && (s.kind[k] === RUN || s.to[k] > to))
+				continue;
+			(rows[row] = rows[row] || []).push(k);
+			if (s.kind[k] === GUEST && s.lane[k] && !s.folded[k] &&
+			    within < 100 && this.room-- > 0)
+				this.addSpans(rows, s.lane[k] - 1, row,
+					      s.from[k], s.to[k], within + 1);
+		}
+	},
+	/* The first span of a lane that begins at a moment or later. */
+	firstSpan(lane, at) {
+		let low = this.spans.first[lane];
+		let high = this.spans.first[lane + 1];
+
+		while (low < high) {
+			const middle = (low + high) >> 1;
+
+			if (this.spans.from[middle] >= at)
+				high = middle;
+			else
+				low = middle + 1;
+		}
+		return low;
 	},
 	filter(isShown) {
 		this.lanes = this.all.filter(isShown);
