@@ -206,6 +206,60 @@ const checkStacks = () => {
 		}));
 };
 
+// A range that is dragged leaves what happened in it, which is as long as the threads
+// were recorded there; two halves are the whole; Escape leads back.
+const checkRange = () => {
+	const add = list => list.reduce((sum, n) => sum + n, 0);
+	const same = (a, b) => Math.abs(a - b) <= 1e-9 * Math.max(a, b);
+	const is = (what, so) => so || tell('bad', `range: ${what}`);
+	const canvas = get('spans'), box = canvas.getBoundingClientRect();
+	const mouse = (type, part) => canvas.dispatchEvent(new MouseEvent(type, {
+		clientX: box.left + NAMES + (timeline.width - NAMES) * part,
+		clientY: box.top + 60, bubbles: true }));
+	const self = add(nodes.own.self), calls = add(nodes.own.calls);
+	const rows = tables.functions.rows.length, end = timeline.data.length;
+	const ran = () => add(timeline.all.filter(l => !l.isCoroutine &&
+		!l.isHandler).flatMap(l => l.rows[0].filter(k =>
+		timeline.spans.kind[k] === RUN).map(k => range.length(
+		timeline.spans.from[k], timeline.spans.to[k]))));
+
+	timeline.whole();
+	mouse('mousedown', 0.25);
+	mouse('mousemove', 0.5);
+	mouse('mousemove', 0.75);
+	mouse('mouseup', 0.75);
+	is('half of it', Math.abs((range.to - range.from) / end - 0.5) < 0.02);
+	is('it is said', !get('part').hidden && get('part').offsetHeight > 0);
+	is('all of it', same(add(nodes.own.self), ran()));
+	is('what is drawn', same(flame.stacks.root.total,
+				 add(nodes.own[flame.stacks.measure.name])));
+	const half = tables.slow ? tables.slow.rows.length : 0;
+	const figures = (from, to) => {
+		range.choose(from, to);
+		return range.figures;
+	};
+	const [one, two, all] = [figures(0, end / 2), figures(end / 2, end),
+				 figures(0, end)];
+
+	for (const [func, f] of all)
+		for (const name of ['self', 'total', 'blocked'])
+			is(`${name} of ${functions.name(func)}`,
+			   Math.abs(f[name] - (one.get(func) || f0)[name] -
+				(two.get(func) || f0)[name]) <=
+			   1e-6 * end);
+	tell('in range', Math.round(100 * add(nodes.own.calls) / calls));
+	is('fewer calls', !tables.slow || half <= tables.slow.rows.length);
+	press(get('spans'), 'Home');
+	press(document.body, 'Escape');
+	is('the way back', !range.isOn && get('part').hidden &&
+	   add(nodes.own.self) === self && tables.functions.rows.length === rows);
+	press(get('spans'), 'f');
+	is('by a key', range.isOn);
+	get('all-time').click();
+	is('by a button', !range.isOn);
+};
+const f0 = { self: 0, total: 0, blocked: 0 };
+
 // The map's bars, one cell after another by keys, and the slowest call; then
 // its moment in the time line.
 const readMoments = () => {
@@ -233,10 +287,17 @@ const readMoments = () => {
 	press(get('slow-rows').querySelector('.body'), 'ArrowDown');
 	press(get('slow-rows').querySelector('.body'), 'Enter');
 	tell('moment', get('range').textContent);
+	const call = tables.slow.rows[0];
+
+	if (timeline.marked.from !== call[2] ||
+	    timeline.marked.to !== call[2] + call[3] + call[5])
+		tell('bad', 'the moment of a call is not marked');
 	press(get('spans'), 'Home');
 	press(get('spans'), '+');
 	tell('half', get('range').textContent.match(/\((.*)\)/)[1]);
 	checkStacks();
+	if (!data.diff)
+		checkRange();
 	get('lane-kind').value = 'coroutines';
 	get('lane-kind').dispatchEvent(new Event('change'));
 	tell('lanes', timeline.lanes.length);
@@ -258,8 +319,10 @@ const readLocks = () => {
 			c[6].textContent, of.filter(r => r === 'waits').length]
 			.join(' '));
 	}
+	timeline.marked = null;
 	press(get('lock-rows').querySelector('.body'), 'Enter');
-	tell('wait', get('range').textContent !== '');
+	tell('wait', get('range').textContent !== '' &&
+		timeline.marked !== null);
 };
 
 try {

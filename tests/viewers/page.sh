@@ -101,6 +101,19 @@ head -n "$(wc -l <"$T/got")" "$T/want" >"$T/first" && mv "$T/first" "$T/want"
 same_lines locks "$T/want" "$T/got"
 [ "$(told wait)" = true ] || fail "no moment of a wait"
 
+# Coroutines on several threads: their calls are in the lanes of these, too; all is
+# in the range of all the time.
+if [ -x "$B/tests/prog/p_path" ]; then
+	"$WEFT" record --waits -o "$T/path" -- "$B/tests/prog/p_path" >"$T/out" \
+		2>"$T/e" || fail "weft record: $(cat "$T/e")"
+	drive page.js path
+	told bad >"$T/bad"
+	[ ! -s "$T/bad" ] || fail "path: $(cat "$T/bad")"
+	[ "$(told stitched) $(told 'in range')" = "100 100" ] ||
+		fail "path: $(told stitched)% of the coroutines' calls are in" \
+			"their threads' lanes, $(told 'in range')% in the range"
+fi
+
 # Names that would like to be something else.
 hostile_trace hostile
 drive_and_compare hostile --debug-dir "$T/debug"

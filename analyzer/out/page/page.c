@@ -29,7 +29,7 @@ struct file { const char *begin, *end; };
 /* Scripts use what stands above them. */
 #define SCRIPTS(X) \
 	X(data) X(format) X(stacks) X(flame) X(table) X(details) X(timeline) \
-	X(heat) X(page)
+	X(range) X(heat) X(page)
 
 TAKE(html, "page.html")
 TAKE(css, "page.css")

@@ -43,6 +43,8 @@ static void put_lane(FILE *to, const struct lanes *n, const struct track *k)
 			 k->level > 0 ? " (signal handler)" : "");
 	fputs("{\"name\":", to);
 	out_json_text(to, text);
+	fprintf(to, ",\"thread\":%" PRIu32 ",\"handler\":%s", k->thread,
+		k->level > 0 ? "true" : "false");
 	fprintf(to, ",\"coroutine\":%s,\"body\":%" PRIu32 ",\"begin\":%" PRIu64
 		",\"end\":%" PRIu64 ",\"runs\":%" PRIu64 ",\"calls\":%" PRIu64
 		",\"active\":%" PRIu64 "}", is_coroutine ? "true" : "false",

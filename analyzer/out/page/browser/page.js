@@ -210,7 +210,7 @@ function startCanvas(drawing, tip) {
 function tellGrain() {
 	const t = data.timeline, notes = ['times as recorded; click: choose, ' +
 		'Enter: zoom to it, wheel: scroll, Ctrl and wheel: zoom, ' +
-		'drag: move, a click on a name with \u25b8: all its rows'];
+		'Shift and drag: move, drag: only that time, a click on a name with \u25b8: all its rows'];
 
 	notes.push(meta.switches ?
 		'fainter: the thread was blocked, or had no core (run-wait)' :
@@ -236,16 +236,52 @@ function filterLanes() {
 	timeline.draw();
 }
 
-/* Dragging moves, the wheel scrolls, or zooms with Ctrl. */
+/* ---- a part of the time -------------------------------------------------- */
+
+/* What a range leaves, and how to leave that. */
+function showRange() {
+	timeline.part = range.isOn ? range : null;
+	$('part').hidden = !range.isOn;
+	$('part-text').textContent = !range.isOn ? '' :
+		`from ${format.moment(range.from)} to ` +
+		`${format.moment(range.to)}: stacks, functions and single ` +
+		'calls, as the time line has them; all else is of the whole time';
+	makeFunctions();
+	if (data.calls)
+		startLatency.list(heat.chosen);
+	showStacks();
+	redraw();
+}
+
+/* Two sides have one time line, that of what came after. */
+function startRange() {
+	range.onChange = showRange;
+	$('all-time').addEventListener('click', () => range.clear());
+	if (data.diff) {
+		$('only').remove();
+		return;
+	}
+	timeline.onOnly = () => range.choose(timeline.from, timeline.to);
+	$('only').addEventListener('click', timeline.onOnly);
+}
+
+/* Dragging chooses a time, or moves with Shift; the wheel scrolls, or zooms with
+ * Ctrl. */
 function startTimelineMouse() {
 	const { canvas } = timeline;
 	let held = null, moved = false;
 
 	canvas.addEventListener('mousedown', e => {
-		held = { x: e.offsetX, y: e.offsetY };
+		held = { x: e.offsetX, at: timeline.when(e.offsetX),
+			 moves: e.shiftKey || data.diff ||
+				e.offsetX < NAMES };
 		moved = false;
 	});
-	addEventListener('mouseup', () => { held = null; });
+	addEventListener('mouseup', () => {
+		if (held && moved && !held.moves)
+			range.choose(timeline.part.from, timeline.part.to);
+		held = null;
+	});
 	canvas.addEventListener('click', e => {
 		if (!moved)
 			timeline.click(e.offsetX, e.offsetY);
@@ -253,10 +289,18 @@ function startTimelineMouse() {
 	canvas.addEventListener('dblclick', () => timeline.zoomToChosen());
 	canvas.addEventListener('mousemove', e => {
 		if (held && (moved || Math.abs(e.offsetX - held.x) > 3)) {
-			timeline.pan((held.x - e.offsetX) /
-				     (timeline.width - NAMES));
-			held = { x: e.offsetX, y: e.offsetY };
+			const at = timeline.when(Math.max(NAMES, e.offsetX));
+
 			moved = true;
+			if (held.moves) {
+				timeline.pan((held.x - e.offsetX) /
+					     (timeline.width - NAMES));
+				held.x = e.offsetX;
+			} else {
+				timeline.part = { from: Math.min(held.at, at),
+						  to: Math.max(held.at, at) };
+				timeline.draw();
+			}
 		}
 		const d = timeline.hit(e.offsetX, e.offsetY);
 
@@ -285,6 +329,7 @@ function startTimeline() {
 	timeline.start();
 	startCanvas(timeline, $('span-tip'));
 	startTimelineMouse();
+	startRange();
 	$('lane-kind').addEventListener('change', filterLanes);
 	$('lane-filter').addEventListener('input', filterLanes);
 	$('zoom-in').addEventListener('click', () => timeline.zoom(0.5));
@@ -319,7 +364,10 @@ function startLatency() {
 	const list = cell => {
 		const n = cell ? heat.at(cell.column, cell.row) : 0;
 
-		table.filter(cell ? call => heat.holds(cell, call) : undefined);
+		table.filter(cell || range.isOn ? call =>
+			(!cell || heat.holds(cell, call)) &&
+			range.has(call[2], call[2] + call[3] + call[5]) :
+			undefined);
 		$('heat-cell').textContent = cell ? heat.tell(cell) : '';
 		$('slow-title').textContent = cell ?
 			`${format.many(table.rows.length, 'call')} of these ` +
@@ -339,6 +387,7 @@ function startLatency() {
 	if (c.requests.length === 0)
 		kind.options[0].remove();
 	kind.addEventListener('change', show);
+	startLatency.list = list;
 
 	heat.start();
 	heat.onChoose = list;
@@ -399,30 +448,39 @@ function filterTable(table, text) {
 		`${format.many(table.all.length, 'row')}`;
 }
 
-function startFunctions() {
+/* Of all the time, or of the range that is chosen. */
+function makeFunctions() {
 	const t = data.table, func = row => t.func[row];
-	const figures = columnsOf(t, meta.switches ?
+	const figures = range.isOn ? range.columns(func) :
+		columnsOf(t, meta.switches ?
 		['cpu', 'cpu-share', 'run-wait', 'blocked', 'self', 'total',
 		 'suspended', 'calls', 'mean', 'p99', 'max'] :
 		['self', 'self-error', 'share', 'total', 'suspended', 'calls',
 		 'mean', 'p50', 'p99', 'max'], '84px');
-	const bar = withBar(figures, func), rows = rowsOf(t);
+	const bar = withBar(figures, func);
+	const rows = rowsOf(t).filter(row => !range.isOn ||
+		range.figures.has(func(row)));
 
 	if (bar)
 		fillBar(bar, rows);
 	const [name, ...place] = placeColumns(func);
-	const table = new Table($('function-rows'), [name, ...figures, ...place],
+
+	tables.functions = new Table($('function-rows'),
+		[name, ...figures, ...place],
 		row => choose(func(row), 'functions'),
 		row => findInFlame(func(row)));
+	tables.functions.show(rows);
+	filterFunctions();
+}
 
-	tables.functions = table;
-	table.show(rows);
-	const filter = () => {
-		$('shown').textContent = filterTable(table, $('filter').value);
-	};
+function filterFunctions() {
+	$('shown').textContent = filterTable(tables.functions,
+					     $('filter').value);
+}
 
-	$('filter').addEventListener('input', filter);
-	filter();
+function startFunctions() {
+	$('filter').addEventListener('input', filterFunctions);
+	makeFunctions();
 }
 
 /* What weft diff says. */
@@ -641,7 +699,8 @@ const KEYS = [
 	['?', 'these keys'],
 	['t', 'light or dark'],
 	['+ -', 'zoom the time line (also w and s); arrows move it (also a ' +
-		'and d), Home shows all of it'],
+		'and d), Home shows all of it; f: only the time that is ' +
+		'shown, in the other tabs, too; Escape: all of it'],
 	['Tab', 'to the next part of the page'],
 	['mouse', 'a click zooms, the wheel scrolls, a double click on a ' +
 		'row finds its function in the flame graph, a click on a ' +
@@ -662,6 +721,8 @@ function escape() {
 		search();
 	} else if (tabs.shown === 'flame') {
 		flame.out();
+	} else if (tabs.shown === 'timeline' && range.isOn) {
+		range.clear();
 	} else if (tabs.shown === 'timeline') {
 		timeline.whole();
 	} else if (tabs.shown === 'latency') {

@@ -37,9 +37,11 @@ const timeline = {
 	top: 0, height: 0,
 	drawn: [],             /* what the mouse may be on */
 	chosen: null,          /* a span and its lane */
-	marked: null,          /* { from, to }: what was asked for elsewhere */
+	marked: null,          /* { from, to }: what was asked for elsewhere, */
+	part: null,            /* and the range that is chosen */
 	onChoose() {},
 	onMove() {},
+	onOnly() {},
 
 	start() {
 		this.spans = readSpans(this.data.spans);
@@ -59,6 +61,7 @@ const timeline = {
 
 		this.addSpans(rows, i, 0, 0, Infinity, 0);
 		return { i, rows, isOpen: false, isCoroutine: lane.coroutine,
+			 isHandler: lane.handler, thread: lane.thread,
 			 runs: lane.runs, begin: lane.begin, end: lane.end,
 			 name: lane.coroutine ? (lane.body ?
 				functions.name(lane.body) : '[coroutine]') +
@@ -390,11 +393,15 @@ const timeline = {
 		p.fill();
 	},
 	drawMarked(height) {
-		if (!this.marked)
+		this.drawTimes(this.part, this.colour.accent, height);
+		this.drawTimes(this.marked, this.colour.mark, height);
+	},
+	drawTimes(times, colour, height) {
+		if (!times)
 			return;
-		const { from, to } = this.marked, p = this.paper;
+		const { from, to } = times, p = this.paper;
 
-		p.fillStyle = this.colour.mark;
+		p.fillStyle = colour;
 		for (const at of [from, to])
 			p.fillRect(this.x(at) - 1, AXIS, 2, height);
 		p.globalAlpha = 0.08;
@@ -509,6 +516,7 @@ const timeline = {
 		case 'PageDown': this.scroll(300); break;
 		case 'Home': this.whole(); break;
 		case 'Enter': this.zoomToChosen(); break;
+		case 'f': this.onOnly(); break;
 		default: return false;
 		}
 		return true;
