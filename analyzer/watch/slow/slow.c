@@ -115,7 +115,7 @@ static struct slot *slots(struct lane *l, size_t count)
 }
 
 /* What is known of an open frame now. */
-static struct slot slot_of(const struct lane *l, const struct stream *st,
+static struct slot slot_of(struct lane *l, const struct stream *st,
 			   size_t depth)
 {
 	const struct stream_frame f = stream_frame(st, depth);
@@ -127,7 +127,7 @@ static struct slot slot_of(const struct lane *l, const struct stream *st,
 		slot = l->slots[depth];
 	slot.self += f.self;
 	if (slot.func)
-		slow_waits_of(&l->waits, depth, f.entry, &slot.parts);
+		slow_waits_of(&l->waits, st, depth, f.entry, &slot.parts);
 	return slot;
 }
 
@@ -651,7 +651,7 @@ static ticks slow_calls(void *ctx, const struct replay_event *e,
 		change(l, call[i].depth);
 	slow_list_count_brief(&s->list, e->thread, call, n - !is_brief);
 	if (!is_brief && slow_list_wants(&s->list, last->func)) {
-		slow_waits_of(&l->waits, last->depth, last->begin,
+		slow_waits_of(&l->waits, e->stream, last->depth, last->begin,
 			      &slot.parts);
 		end(s, &slot, e);
 	}

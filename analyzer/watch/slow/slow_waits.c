@@ -2,22 +2,29 @@
  * seldom: what has ended since is found by the entries of its calls.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow/slow_waits.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
-/* Calls that are not on the stack any more have ended, or are suspended: their
- * parts are those of the call below. */
-static void fold(struct slow_waits *w, const struct stream *st)
+/* What is above so many calls has ended, or is suspended: its parts are those
+ * of the call below. */
+static void keep(struct slow_waits *w, size_t depth)
 {
-	while (w->count > 0) {
-		const struct slow_wait top = w->at[w->count - 1];
+	while (w->count > depth) {
+		const struct slow_wait top = w->at[--w->count];
 
-		if (w->count <= stream_depth(st) &&
-		    top.entry == stream_frame(st, w->count - 1).entry)
-			return;
-		if (--w->count == 0)
+		if (w->count == 0)
 			return;
 		slow_parts_add(&w->at[w->count - 1].parts, &top.parts);
 	}
+}
+
+/* Calls that are not on the stack any more. */
+static void fold(struct slow_waits *w, const struct stream *st)
+{
+	keep(w, stream_depth(st));
+	while (w->count > 0 && w->at[w->count - 1].entry !=
+			       stream_frame(st, w->count - 1).entry)
+		keep(w, w->count - 1);
 }
 
 void slow_waits_add(struct slow_waits *w, const struct stream *st,
@@ -36,9 +43,10 @@ void slow_waits_add(struct slow_waits *w, const struct stream *st,
 		slow_parts_add(&w->at[depth - 1].parts, more);
 }
 
-void slow_waits_of(const struct slow_waits *w, size_t depth, ticks entry,
-		   struct slow_parts *to)
+void slow_waits_of(struct slow_waits *w, const struct stream *st, size_t depth,
+		   ticks entry, struct slow_parts *to)
 {
+	keep(w, MAX(depth + 1, stream_depth(st)));
 	if (depth >= w->count || w->at[depth].entry != entry)
 		return;
 	for (size_t i = depth; i < w->count; i++)

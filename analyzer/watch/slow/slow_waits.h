@@ -19,5 +19,5 @@ void slow_waits_add(struct slow_waits *, const struct stream *,
 
 /* Add the parts that a call, which is on the stack or was until now, has had
  * since it came there. */
-void slow_waits_of(const struct slow_waits *, size_t depth, ticks entry,
-		   struct slow_parts *to);
+void slow_waits_of(struct slow_waits *, const struct stream *, size_t depth,
+		   ticks entry, struct slow_parts *to);
