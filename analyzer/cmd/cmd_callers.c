@@ -130,6 +130,8 @@ static void add_to(struct callers_row *rest, const struct callers_row *row,
 	rest->f.total += row->f.total;
 	rest->f.self += row->f.self;
 	rest->f.suspended += row->f.suspended;
+	cct_heap_join(&rest->f.heap, &row->f.heap);
+	cct_heap_join(&rest->f.total_heap, &row->f.total_heap);
 	rest->all_total = row->all_total;
 	rest->all_calls = of_callees ? 0 : row->all_calls;
 }

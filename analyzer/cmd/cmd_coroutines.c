@@ -13,6 +13,7 @@
 #include "analyzer/tables/filter.h"
 #include "analyzer/tables/tree.h"
 #include "analyzer/watch/coroutine_history.h"
+#include "analyzer/watch/heap.h"
 
 #include <inttypes.h>
 
@@ -90,17 +91,42 @@ static void print_groups(const struct load *load)
 /* The list of single coroutines. times: the own times of each, by index; all 0
  * if no column asks for them. */
 static void print_rows(const struct load *load, struct table *t,
-		       const struct coroutine_times *times)
+		       const struct coroutine_times *times,
+		       const struct cct_heap *memory)
 {
 	struct session *const s = load->session;
 	struct coroutine_row *const rows = coroutine_rows(s, times->own,
-		table_args.sort ? table_args.sort :
+		memory, table_args.sort ? table_args.sort :
 		metric_sorting(coroutine_view.metrics, 0));
 
 	t->source.session = s;
 	table_print(t, rows, s->coroutine_count, sizeof(*rows), USUAL_TOP,
 		    "coroutines");
 	mem_free(rows);
+}
+
+/* What each coroutine took; NULL: that cannot be read. */
+static struct cct_heap *read_memory(struct load *load)
+{
+	struct session *const s = load->session;
+	struct cct_heap *const memory = mem_alloc((s->coroutine_count + 1) *
+						  sizeof(*memory));
+	uint8_t *const threads = filter_args_threads(s);
+	struct heap_table t = { .count = 0 };
+	struct heap h;
+	int status;
+
+	heap_init(&h, s);
+	h.by = HEAP_BY_COROUTINE;
+	status = load_again(load, &heap_sink, &h);
+	if (status == 0)
+		heap_sum_up(&h, threads, 0, UINT64_MAX, &t);
+	for (size_t i = 0; i < t.count; i++)
+		if (t.rows[i].stack)
+			memory[t.rows[i].stack - 1] = t.rows[i].is;
+	heap_fini(&h);
+	mem_free_all(t.rows, threads, status == 0 ? NULL : memory);
+	return status == 0 ? memory : NULL;
 }
 
 /* The bodies and then the single coroutines. The own times of coroutines take
@@ -110,21 +136,27 @@ static enum cmd_exit list(struct load *load, struct table *t)
 {
 	struct session *const s = load->session;
 	struct coroutine_times times;
+	struct cct_heap *memory = NULL;
 	enum cmd_exit status = CMD_OK;
 
 	coroutine_times_init(&times, s);
 	if (metric_has(&t->columns, METRIC_REREAD) && s->coroutine_count > 0 &&
 	    load_again(load, &coroutine_times_sink, &times) != 0)
 		status = CMD_UNREADABLE;
+	if (status == CMD_OK && cct_has_heap(s->cct)) {
+		memory = read_memory(load);
+		status = memory ? CMD_OK : CMD_UNREADABLE;
+	}
 	if (status == CMD_OK) {
 		reading_print_header(load);
 		if (!t->csv)
 			print_groups(load);
 		if (!t->csv && s->coroutine_count > 0)
 			putchar('\n');
-		print_rows(load, t, &times);
+		print_rows(load, t, &times, memory);
 	}
 	coroutine_times_fini(&times);
+	mem_free(memory);
 	return status;
 }
 

@@ -216,6 +216,7 @@ static enum cmd_exit export_run(int count, char **operands)
 	if (check(f) != 0)
 		return CMD_USAGE;
 	load_want_net(f->source <= MOMENTS);
+	load_want_heap(f->source <= MOMENTS);
 	if (f->source > MOMENTS)
 		chronicle = load_chronicle_begin(f->source == TRACKS);
 	status = load_open_with(&load, &want, count, operands);

@@ -51,8 +51,8 @@ static METRIC_GETTER(get_lifetime)
 {
 	const struct heap_row *const h = &((const struct row *)row)->h;
 
-	v->is_unknown = h->freed.blocks <= 0;
-	v->real = v->is_unknown ? 0 : h->lived / h->freed.blocks;
+	v->is_unknown = h->is.freed.blocks <= 0;
+	v->real = v->is_unknown ? 0 : h->lived / h->is.freed.blocks;
 	v->count = (uint64_t)(v->real + 0.5);
 }
 
@@ -191,16 +191,16 @@ static void fill(struct row *r)
 {
 	const struct heap_row *const h = &r->h;
 
-	r->in_use = whole(h->in_use.bytes);
-	r->blocks = whole(h->in_use.blocks);
-	r->growth = whole(h->in_use.bytes - h->before.bytes);
+	r->in_use = whole(h->is.in_use.bytes);
+	r->blocks = whole(h->is.in_use.blocks);
+	r->growth = whole(h->is.in_use.bytes - h->before.bytes);
 	r->before = whole(h->before.bytes);
-	r->taken = whole(h->taken.bytes);
-	r->allocations = whole(h->taken.blocks);
-	r->freed = whole(h->freed.bytes);
-	r->frees = whole(h->freed.blocks);
-	r->in_use_error = whole(sqrt(h->in_use.variance));
-	r->taken_error = whole(sqrt(h->taken.variance));
+	r->taken = whole(h->is.taken.bytes);
+	r->allocations = whole(h->is.taken.blocks);
+	r->freed = whole(h->is.freed.bytes);
+	r->frees = whole(h->is.freed.blocks);
+	r->in_use_error = whole(sqrt(h->is.in_use.variance));
+	r->taken_error = whole(sqrt(h->is.taken.variance));
 }
 
 static void print_rows(struct reading *r, const struct heap *h,
@@ -254,10 +254,10 @@ static int write_profile(struct session *s, const struct heap *h,
 		const struct heap_row *const r = &t->rows[i];
 
 		list[i] = (struct profile_stack){ r->stack, {
-			(int64_t)whole(r->taken.blocks),
-			(int64_t)whole(r->taken.bytes),
-			(int64_t)whole(r->in_use.blocks),
-			(int64_t)whole(r->in_use.bytes) } };
+			(int64_t)whole(r->is.taken.blocks),
+			(int64_t)whole(r->is.taken.bytes),
+			(int64_t)whole(r->is.in_use.blocks),
+			(int64_t)whole(r->is.in_use.bytes) } };
 	}
 	status = out_file_write(arg_output, put_profile, &p);
 	mem_free(list);
@@ -311,8 +311,8 @@ static void print_sums(const struct session *s, const struct heap_table *t,
 					    session_first_tick(s));
 	char text[OUT_NUMBER], most[2 * OUT_NUMBER];
 
-	if (t->all.taken.blocks + t->all.before.blocks + (double)t->unknown <=
-	    0) {
+	if (t->all.is.taken.blocks + t->all.before.blocks <= 0 &&
+	    t->unknown == 0) {
 		print_nothing(s, t);
 		return;
 	}
@@ -323,10 +323,10 @@ static void print_sums(const struct session *s, const struct heap_table *t,
 			   "is one standard error", out_number_count(text,
 								  t->mean));
 	print_sum(has_end ? "in use then" : "still in use at the end",
-		  &t->all.in_use);
-	print_sum("taken", &t->all.taken);
+		  &t->all.is.in_use);
+	print_sum("taken", &t->all.is.taken);
 	print_sum(most, &t->most);
-	if (!has_end && t->all.in_use.bytes < t->most.bytes / 2)
+	if (!has_end && t->all.is.in_use.bytes < t->most.bytes / 2)
 		table_note("most of that was given back before the end: --at "
 			   "%" PRIu64 "ms shows who had it",
 			   most_ns / 1000000);

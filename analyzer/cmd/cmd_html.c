@@ -219,7 +219,7 @@ static void make_tables(struct tables *t)
 		.sort = metric_find(views, has_switches ? "cpu" : "self"),
 		.thread = CCT_ALL_THREADS });
 	t->callers = callers_new(s->cct, func_count(s->funcs));
-	t->rows = coroutine_rows(s, NULL,
+	t->rows = coroutine_rows(s, NULL, NULL,
 		metric_sorting(coroutine_view.metrics, 0));
 	t->bodies = coroutine_groups(s, &t->body_count);
 }
@@ -306,6 +306,7 @@ static enum cmd_exit show(int count, char **operands)
 	enum cmd_exit status;
 
 	load_want_net(true);
+	load_want_heap(true);
 	status = load_open_with(&load, &want, count, operands);
 	if (status == CMD_OK)
 		status = write_page(&load, arg_output ? arg_output :

@@ -87,6 +87,12 @@ struct printer {
 /* What the values of a metric are parts of. */
 static ticks whole_of(const struct figures *whole, const struct metric *m)
 {
+	struct metric_value v;
+
+	if (m->flags & METRIC_HEAP) {
+		metric_get(m, NULL, whole, &v);
+		return v.count;
+	}
 	return m->unit == METRIC_COUNT ? whole->calls :
 	       !(m->flags & METRIC_SWITCHES) ? whole->self :
 	       strstr(m->name, "run-wait") ? whole->ready :
@@ -108,13 +114,19 @@ static bool is_part(const struct printer *p, const struct tree_row *row,
 
 /* Top down the share is that of the total time, or of what rows are ranked by.
  * Bottom up a row's total overlaps with others', so the share is that of the
- * sort key; the roots count with their total there, too. */
+ * sort key; the roots count with their total there, too. Rows that are ranked
+ * by memory need a share of that. */
 static bool is_enough(const struct printer *p, const struct tree_row *row)
 {
 	const struct metric *const total = metric_find(tree_views, "total");
+	const struct metric *const sort = p->ranking.sort;
 
 	if (arg_bottom_up && row->kind != TREE_ROOT)
-		return is_part(p, row, p->ranking.sort);
+		return is_part(p, row, sort);
+	if (sort->flags & METRIC_HEAP)
+		return is_part(p, row, strstr(sort->name, "in-use") ?
+			       metric_find(tree_views, "total-in-use") :
+			       metric_find(tree_views, "total-allocated"));
 	return is_part(p, row, total) ||
 	       (p->ranking.by != METRIC_BY_TIME &&
 		is_part(p, row, p->ranking.first));
@@ -204,6 +216,7 @@ static void set_whole(struct printer *p, struct cct *tree)
 	p->style.is_bottom_up = arg_bottom_up;
 	for (node_id id = 1; id <= cct_count(tree); id++)
 		figures_add_own(&p->style.whole, tree, id);
+	p->style.whole.total_heap = p->style.whole.heap;
 }
 
 /* Where calls were only counted, they take the place of times: a total is that
@@ -296,7 +309,10 @@ static int tree_prepare(struct reading *r)
 
 	if (arg_min < 0)
 		arg_min = r->table.csv ? 0 : 0.5;
-	return choose(&p);
+	if (choose(&p) != 0)
+		return -1;
+	r->table.columns = p.table.columns;
+	return 0;
 }
 
 /* The tree is printed even if it holds no call, for the sake of its header; the

@@ -12,6 +12,7 @@
 #include "analyzer/profile/profile.h"
 #include "analyzer/replay/lanes.h"
 #include "analyzer/sym/sym.h"
+#include "analyzer/watch/heap.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -28,7 +29,7 @@ enum { MAX_NODES = 1000000, NAMING_SECONDS = 30 };
  * line. */
 static const char *arg_debug_dirs, *arg_servers, *arg_reference;
 static size_t arg_max_nodes = MAX_NODES, arg_jobs = SIZE_MAX;
-static bool arg_raw, arg_sampled, wants_net;
+static bool arg_raw, arg_sampled, wants_net, wants_heap;
 
 /* What load_watch was given. */
 static const struct replay_sink *watch;
@@ -90,6 +91,11 @@ size_t load_max_nodes(void)
 void load_want_net(bool wants)
 {
 	wants_net = wants;
+}
+
+void load_want_heap(bool wants)
+{
+	wants_heap = wants;
 }
 
 void load_watch(const struct replay_sink *sink, void *ctx)
@@ -471,7 +477,25 @@ static bool has_counted(const struct session *s)
 	return s->counted > 0 || cct_counted_sum(s->cct).brief > 0;
 }
 
-/* Up to three passes: clock, marks, and the one that fills the session. */
+/* Put memory into the tree, before that is cut. */
+static enum cmd_exit read_heap(struct load *load)
+{
+	struct heap h;
+	int status;
+
+	if (!wants_heap || !session_note(load->session, "heap"))
+		return CMD_OK;
+	heap_init(&h, load->session);
+	h.by = HEAP_BY_THREAD;
+	status = load_again(load, &heap_sink, &h);
+	if (status == 0)
+		heap_put(&h, load->session, load->want.from, load->want.to);
+	heap_fini(&h);
+	return status == 0 ? CMD_OK : CMD_UNREADABLE;
+}
+
+/* Up to three passes: clock, marks, and the one that fills the session; one
+ * more for memory. */
 static enum cmd_exit open_trace(struct load *load)
 {
 	const enum cmd_exit status = set_want(load);
@@ -489,6 +513,8 @@ static enum cmd_exit open_trace(struct load *load)
 	if (read_reference(load) != CMD_OK)
 		return CMD_UNREADABLE;
 	name_all(load);
+	if (read_heap(load) != CMD_OK)
+		return CMD_UNREADABLE;
 	if (wants_net && !arg_raw) {
 		net_apply(load->session);
 		reference_apply(load->session, load->names);

@@ -25,6 +25,10 @@ size_t load_max_nodes(void);
 extern const struct opt load_net_opts[];
 void load_want_net(bool wants);
 
+/* To be called before load_open: its tree has the memory of each node, of
+ * traces that have any (cct_has_heap). It costs another pass. */
+void load_want_heap(bool wants);
+
 /* A trace, profile or sum of several, open for one command. load_open fills it
  * and load_close frees what it holds; the caller owns the struct itself. The
  * names of the session's functions and its namings are in the arena `names`, so

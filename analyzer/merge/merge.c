@@ -403,6 +403,11 @@ static void add_trace_node(struct cct *t, node_id id,
 					   cpu.unknown : n->self);
 		cct_put_cpu(t, id, sum);
 	}
+	if (cct_has_heap(from->cct)) {
+		const struct cct_heap heap = cct_heap_of(from->cct, other);
+
+		cct_add_heap(t, id, &heap);
+	}
 	to->calls += n->calls - counted.untimed - counted.brief;
 	if (counted.untimed > 0)
 		cct_add_untimed(t, id, counted.untimed);

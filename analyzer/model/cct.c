@@ -29,7 +29,7 @@ void cct_free(struct cct *t)
 	if (!t)
 		return;
 	hist_free(t->hist);
-	mem_free_all(t->cpu, t->counted, t->sampled, t->sample);
+	mem_free_all(t->cpu, t->counted, t->heap, t->sampled, t->sample);
 	map_free(t->folded_paths);
 	map_free(t->root_of);
 	mem_free_all(t->nodes, t->slots, t->folds_at, t);
@@ -88,6 +88,8 @@ static void grow(struct cct *t)
 	if (t->counted)
 		t->counted = mem_grow(t->counted, t->room,
 				      sizeof(*t->counted));
+	if (t->heap)
+		t->heap = mem_grow(t->heap, t->room, sizeof(*t->heap));
 	if (t->sampled)
 		t->sampled = mem_grow(t->sampled, t->room,
 				      sizeof(*t->sampled));
@@ -110,6 +112,8 @@ static node_id add_node(struct cct *t, node_id parent)
 		t->cpu[id] = (struct cct_cpu){ 0 };
 	if (t->counted)
 		t->counted[id] = (struct cct_counted){ 0 };
+	if (t->heap)
+		t->heap[id] = (struct cct_heap){ 0 };
 	if (t->sampled)
 		t->sampled[id] = (struct cct_sampled){ 0 };
 	t->count++;
@@ -325,6 +329,8 @@ void cct_collect_as(struct cct *t, const struct cct *other)
 		cct_collect_hist(t);
 	if (other->cpu)
 		cct_collect_cpu(t);
+	if (other->heap)
+		cct_collect_heap(t);
 	cct_collect_samples_as(t, other);
 }
 
@@ -375,6 +381,42 @@ bool cct_hist_counts(const struct cct *t, node_id id, uint64_t *counts)
 	if (t->hist)
 		hist_counts(t->hist, id, counts);
 	return t->hist != NULL;
+}
+
+void cct_collect_heap(struct cct *t)
+{
+	if (!t->heap)
+		t->heap = mem_alloc(t->room * sizeof(*t->heap));
+}
+
+bool cct_has_heap(const struct cct *t)
+{
+	return t->heap != NULL;
+}
+
+struct cct_heap cct_heap_of(const struct cct *t, node_id id)
+{
+	return t->heap ? t->heap[id] : (struct cct_heap){ 0 };
+}
+
+static void join_sum(struct heap_sum *to, const struct heap_sum *more)
+{
+	to->blocks += more->blocks;
+	to->bytes += more->bytes;
+	to->variance += more->variance;
+}
+
+void cct_heap_join(struct cct_heap *to, const struct cct_heap *more)
+{
+	join_sum(&to->taken, &more->taken);
+	join_sum(&to->freed, &more->freed);
+	join_sum(&to->in_use, &more->in_use);
+}
+
+void cct_add_heap(struct cct *t, node_id id, const struct cct_heap *more)
+{
+	assert(t->heap && id <= t->count);
+	cct_heap_join(&t->heap[id], more);
 }
 
 static struct cct_counted *counted_at(struct cct *t, node_id id)
@@ -457,6 +499,8 @@ void cct_add_times(struct cct *t, node_id to, const struct cct *from,
 
 	t->nodes[to].self += n->self;
 	t->nodes[to].suspended += n->suspended;
+	if (t->heap && from->heap)
+		cct_add_heap(t, to, &from->heap[id]);
 	if (t->sampled)
 		cct_join_samples(t, to, from, id);
 	if (!t->cpu)

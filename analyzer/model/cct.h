@@ -81,6 +81,16 @@ struct cct_sampled {
 	                     * sum is 0 */
 };
 
+/* Memory. Where only samples of it were recorded, what these stand for. */
+struct heap_sum {
+	double blocks, bytes;
+	double variance;    /* of bytes */
+};
+
+/* What a node took, what of that was given back, by whomever, and what was in
+ * use at the end: of what it took before the part that is shown, too. */
+struct cct_heap { struct heap_sum taken, freed, in_use; };
+
 /* A sample. place: a number in the session, from 0 on. near: until places are
  * known, the node that it belongs to if the place is code of that node's
  * function; 0: none. hides: 1: calls that were open then may have no node, as
@@ -181,6 +191,15 @@ struct cct_cpu cct_cpu_of(const struct cct *, node_id);
  * how much time there is, and for how much of it they are not known; each may
  * be NULL. */
 bool cct_knows_switches(const struct cct *, uint64_t *time, uint64_t *unknown);
+
+/* Collect memory from now on. */
+void cct_collect_heap(struct cct *);
+bool cct_has_heap(const struct cct *);
+/* Needs cct_has_heap. */
+void cct_add_heap(struct cct *, node_id, const struct cct_heap *);
+/* Zeros where it is not collected. */
+struct cct_heap cct_heap_of(const struct cct *, node_id);
+void cct_heap_join(struct cct_heap *, const struct cct_heap *more);
 
 /* Add calls that have no records, to calls, too. */
 void cct_add_untimed(struct cct *, node_id, uint64_t calls);

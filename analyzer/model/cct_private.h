@@ -28,6 +28,7 @@ struct cct {
 	struct hist *hist;       /* by node; NULL: not collected */
 	struct cct_cpu *cpu;     /* by node; NULL: not collected */
 	struct cct_counted *counted; /* by node; NULL: there are none */
+	struct cct_heap *heap;   /* by node; NULL: not collected */
 	struct cct_sampled *sampled; /* by node; NULL: not collected */
 	struct cct_sample *sample; size_t sample_count, sample_room;
 	bool is_net;

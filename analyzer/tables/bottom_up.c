@@ -145,6 +145,7 @@ static void add_roots(const struct bottom_up *b, struct tree_rows *to)
 		row->f.total_cpu = row->f.cpu;
 		row->f.total_off = row->f.off;
 		row->f.total_ready = row->f.ready;
+		row->f.total_heap = row->f.heap;
 		row->levels = 1;
 	}
 }

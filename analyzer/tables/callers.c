@@ -42,6 +42,12 @@ static struct callers_arc *arc_of(struct work *w, node_id id)
 	return &c->arcs[*at - 1];
 }
 
+static void take_heap(struct cct_heap *from, const struct cct_heap *less)
+{
+	from->taken.bytes -= less->taken.bytes;
+	from->in_use.bytes -= less->in_use.bytes;
+}
+
 /* From here on the time is no longer the time of the callee that the path went
  * through from the outer call, but this call's own. What is subtracted here was
  * added there: in the end no figure is below 0. */
@@ -57,6 +63,8 @@ static void take_off(struct work *w, node_id id)
 		arc->raw_total_of -= t->raw[id];
 		arc->total_variance_of -= t->variance[id];
 	}
+	if (t->heap)
+		take_heap(&arc->heap_of, &t->heap[id]);
 	if (p->body[id] == p->body[p->branch[id]])
 		arc->suspended_of -= t->suspended[id];
 }
@@ -85,6 +93,8 @@ static void add_node(struct work *w, node_id id)
 		arc->raw_total_of += t->raw[id];
 		arc->total_variance_of += t->variance[id];
 	}
+	if (t->heap)
+		cct_heap_join(&arc->heap_of, &t->heap[id]);
 	arc->suspended_of += t->suspended[id];
 	if (!is_outermost)
 		take_off(w, id);
@@ -184,6 +194,7 @@ static struct callers_row row_of(const struct callers *c,
 		row.f.raw_total = arc->raw_total_of;
 		row.f.total_variance = arc->total_variance_of;
 		row.f.suspended = arc->suspended_of;
+		row.f.total_heap = arc->heap_of;
 	} else {
 		row.relation = arc->resumes ? "resumer" : "caller";
 		row.f.func = arc->from;
@@ -267,6 +278,7 @@ static const struct metric metrics[] = {
 	{ "calls-share", METRIC_SHARE, 0, "share", .get = get_share, .drop = 3,
 	  .help = "share of the callee's calls" },
 	METRIC_RECURSIVE,
+	METRICS_HEAP,
 	METRIC_PLACE(struct callers_row, f.func, "", "other_"),
 	{ "relation", METRIC_TEXT, 0, "", .get = get_relation,
 	  .help = "function/caller/resumer/callee/resumed" },

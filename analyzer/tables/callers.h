@@ -20,6 +20,7 @@ struct callers_arc {
 	bool resumes;
 	ticks total_of, suspended_of, raw_total_of;
 	double total_variance_of;
+	struct cct_heap heap_of;
 };
 
 /* The graph. total of a function is the time of those of its calls that are not

@@ -46,6 +46,7 @@ static int compare(const void *a, const void *b, void *ctx)
 
 struct coroutine_row *coroutine_rows(struct session *s,
 				     const struct coroutine_own *own,
+				     const struct cct_heap *heap,
 				     const struct metric *metric)
 {
 	struct coroutine_row *const rows =
@@ -63,6 +64,8 @@ struct coroutine_row *coroutine_rows(struct session *s,
 			.suspended = c->suspended, .coroutine = c };
 		if (own)
 			rows[i].own = own[i];
+		if (heap)
+			rows[i].heap = heap[i];
 	}
 	qsort_r(rows, s->coroutine_count, sizeof(*rows), compare, &o);
 	return rows;
@@ -118,6 +121,14 @@ static METRIC_GETTER(get_blocked)
 	v->count = figures_blocked(r->own.off, r->own.ready);
 }
 
+static METRIC_GETTER(get_heap)
+{
+	const struct coroutine_row *const r = row;
+
+	v->count = metric_of_heap(m, &r->heap);
+	v->is_unknown = s && !cct_has_heap(s->session->cct);
+}
+
 #define AT(field) METRIC_AT(struct coroutine_row, field)
 
 static const struct metric coroutine_metrics[] = {
@@ -138,6 +149,7 @@ static const struct metric coroutine_metrics[] = {
 	  .help = "between a suspension and a resume" },
 	{ "resumes", METRIC_COUNT, METRIC_SORTS, AT(resumes),
 	  .help = "how often it was resumed" },
+	METRICS_OWN_HEAP(get_heap),
 	{ "state", METRIC_TEXT, .get = get_state, .drop = 3,
 	  .help = "new/suspended/running/returned/error/closed" },
 	{ "id", METRIC_NUMBER, METRIC_SORTS | METRIC_RISES, AT(id),

@@ -17,14 +17,16 @@ struct coroutine_row {
 	uint64_t resumes;
 	ticks active, suspended;
 	struct coroutine_own own;
+	struct cct_heap heap;
 	const struct coroutine *coroutine;
 };
 
 /* A row for each coroutine of the session, in the order of a metric of
- * coroutine_view; rows borrow from the session. own: by index of the coroutine;
- * NULL: not known. The caller frees the rows with mem_free. */
+ * coroutine_view; rows borrow from the session. own, heap: by index of the
+ * coroutine; NULL: not known. The caller frees the rows with mem_free. */
 struct coroutine_row *coroutine_rows(struct session *,
 				     const struct coroutine_own *own,
+				     const struct cct_heap *heap,
 				     const struct metric *);
 
 extern const struct metric_view coroutine_view;

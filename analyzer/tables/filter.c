@@ -263,9 +263,13 @@ static bool is_shown(const struct work *w, node_id id)
 
 /* Did nothing happen at the node itself? A finished call may have left nothing
  * but the mark CCT_TIMED. */
-static bool is_empty(const struct cct_node *n)
+static bool is_empty(struct cct *t, node_id id)
 {
-	return n->calls == 0 && n->self == 0 && n->suspended == 0 &&
+	const struct cct_node *const n = cct_get(t, id);
+	const struct cct_heap heap = cct_heap_of(t, id);
+
+	return heap.taken.blocks + heap.in_use.blocks <= 0 &&
+	       n->calls == 0 && n->self == 0 && n->suspended == 0 &&
 	       !(n->flags & CCT_TIMED);
 }
 
@@ -283,7 +287,7 @@ static void mark(struct work *w)
 		const struct cct_node *const n = cct_get(w->from, id);
 
 		if (counts(w, id) &&
-		    (!w->filter->range || !is_empty(n) || !n->parent))
+		    (!w->filter->range || !is_empty(w->from, id) || !n->parent))
 			alive[id] = 1;
 		if (!alive[id]) {
 			w->place[id] &= (uint8_t)~IS_IN;

@@ -363,6 +363,7 @@ static const struct metric metrics[] = {
 	  .help = "blocked as a share of all rows' blocked" },
 	METRIC_CALLS,
 	METRIC_RECURSIVE,
+	METRICS_HEAP,
 	{ "mean", METRIC_MEAN, METRIC_SORTS | METRIC_KNOWN | METRIC_SEEN,
 	  .get = get_mean,
 	  .drop = 3,

@@ -132,12 +132,12 @@ const struct metric *metric_sorting(const struct metric *m, size_t i)
 
 /* ---- columns ------------------------------------------------------------ */
 
-/* "total-off-cpu" is total_off_cpu_ns in CSV. */
+/* "total-off-cpu" is total_off_cpu_ns in CSV, "in-use" in_use_bytes. */
 static void set_key(struct metric_column *c, const struct metric *m)
 {
 	snprintf(c->key, sizeof(c->key), "%s%s", m->key ? m->key : m->name,
-		 !m->key && (m->unit == METRIC_TIME || m->unit == METRIC_MEAN) ?
-		 "_ns" : "");
+		 m->key ? "" : m->unit == METRIC_BYTES ? "_bytes" :
+		 m->unit == METRIC_TIME || m->unit == METRIC_MEAN ? "_ns" : "");
 	for (char *at = c->key; !m->key && *at != '\0'; at++)
 		if (*at == '-')
 			*at = '_';
@@ -312,6 +312,20 @@ void metric_rename(struct metric_columns *c, const char *name,
 
 /* ---- what rows of functions have in common ------------------------------ */
 
+static struct cct_heap *heap_totals(struct cct *t, size_t nodes)
+{
+	struct cct_heap *const total = mem_alloc(nodes * sizeof(*total));
+
+	for (size_t id = nodes - 1; id > 0; id--) {
+		const struct cct_heap own = cct_heap_of(t, (node_id)id);
+
+		cct_heap_join(&total[id], &own);
+		cct_heap_join(&total[cct_get(t, (node_id)id)->parent],
+			      &total[id]);
+	}
+	return total;
+}
+
 void node_totals_init(struct node_totals *p, struct cct *t)
 {
 	const size_t nodes = cct_count(t) + 1;
@@ -325,6 +339,8 @@ void node_totals_init(struct node_totals *p, struct cct *t)
 		p->variance = mem_alloc(nodes * sizeof(*p->variance));
 		cct_net_totals(t, p->raw, p->variance);
 	}
+	if (cct_has_heap(t))
+		p->heap = heap_totals(t, nodes);
 	if (!cct_has_cpu(t))
 		return;
 	p->off = mem_alloc(nodes * sizeof(*p->off));
@@ -347,7 +363,7 @@ void node_totals_init(struct node_totals *p, struct cct *t)
 void node_totals_fini(struct node_totals *p)
 {
 	mem_free_all(p->total, p->suspended, p->raw, p->variance, p->off,
-		     p->ready, p->unknown);
+		     p->ready, p->unknown, p->heap);
 }
 
 void node_totals_cut(struct node_totals *p, struct cct *t, node_id id,
@@ -365,6 +381,9 @@ void node_totals_cut(struct node_totals *p, struct cct *t, node_id id,
 		p->ready[id] = own ? cpu.ready : 0;
 		p->unknown[id] = own ? cpu.unknown : 0;
 	}
+	if (p->heap)
+		p->heap[id] = own ? cct_heap_of(t, id) :
+				    (struct cct_heap){ 0 };
 }
 
 /* What is left on the CPU. A signal handler's time was subtracted from what it
@@ -389,6 +408,11 @@ void figures_add_self(struct figures *f, struct cct *t, node_id id)
 		f->ready += cpu.ready;
 		f->cpu += on_cpu(cct_get(t, id)->self, cpu.off, cpu.unknown);
 	}
+	if (cct_has_heap(t)) {
+		const struct cct_heap heap = cct_heap_of(t, id);
+
+		cct_heap_join(&f->heap, &heap);
+	}
 }
 
 void figures_add_total(struct figures *f, const struct node_totals *p,
@@ -405,6 +429,8 @@ void figures_add_total(struct figures *f, const struct node_totals *p,
 		f->total_cpu += on_cpu(p->total[id], p->off[id],
 				       p->unknown[id]);
 	}
+	if (p->heap)
+		cct_heap_join(&f->total_heap, &p->heap[id]);
 }
 
 void figures_add(struct figures *f, const struct figures *more)
@@ -426,6 +452,8 @@ void figures_add(struct figures *f, const struct figures *more)
 	f->total_cpu += more->total_cpu;
 	f->total_off += more->total_off;
 	f->total_ready += more->total_ready;
+	cct_heap_join(&f->heap, &more->heap);
+	cct_heap_join(&f->total_heap, &more->total_heap);
 }
 
 void figures_add_own(struct figures *f, struct cct *t, node_id id)
@@ -469,6 +497,32 @@ METRIC_GETTER(metric_blocked)
 	v->count = of_total ? figures_blocked(f->total_off, f->total_ready) :
 			      figures_blocked(f->off, f->ready);
 	metric_if_known(s, m, row, v);
+}
+
+/* What a damaged trace says may be beyond all numbers. */
+static uint64_t whole(double value)
+{
+	return value > 0 ? (uint64_t)(fmin(value, 1e18) + 0.5) : 0;
+}
+
+uint64_t metric_of_heap(const struct metric *m, const struct cct_heap *h)
+{
+	const char *const name = m->name[0] == 't' ? m->name + 6 : m->name;
+	const struct heap_sum *const sum = name[0] == 'a' ? &h->taken :
+					   name[0] == 'i' ? &h->in_use :
+							    &h->freed;
+
+	return whole(strstr(name, "error") ? sqrt(sum->variance) :
+		     m->unit == METRIC_COUNT ? sum->blocks : sum->bytes);
+}
+
+METRIC_GETTER(metric_heap)
+{
+	const struct figures *const f = row;
+
+	v->count = metric_of_heap(m, m->name[0] == 't' ? &f->total_heap :
+							 &f->heap);
+	v->is_unknown = s && !cct_has_heap(s->session->cct);
 }
 
 METRIC_GETTER(metric_wall)

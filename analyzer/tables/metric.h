@@ -15,6 +15,7 @@ enum metric_unit {
 	METRIC_TIME,   /* ticks, shown as "1.234 ms"; in CSV ns */
 	METRIC_MEAN,   /* the same, exact in the table; in CSV whole ns, unless
 	                * the metric has decimals */
+	METRIC_BYTES,  /* "1.5 MB"; in CSV the count */
 	METRIC_COUNT,  /* "12,345" */
 	METRIC_REAL,   /* "1.5"; a whole number if it is large; in CSV the
 	                * count, unless the metric has decimals */
@@ -42,6 +43,7 @@ enum metric_flag {
 	METRIC_NET = 8192,      /* it takes net times */
 	METRIC_KNOWN = 16384,   /* it takes times of the row's calls: the row
 	                         * begins with struct figures */
+	METRIC_HEAP = 65536,    /* it takes memory to have been recorded */
 	METRIC_SEEN = 32768,    /* it takes calls: 0 is not known where a
 	                         * sampled VM was in the function; likewise */
 };
@@ -157,7 +159,7 @@ const struct metric *metric_sorting(const struct metric *, size_t i);
 
 /* ---- columns ------------------------------------------------------------ */
 
-enum { METRIC_COLUMNS = 40 };
+enum { METRIC_COLUMNS = 50 };
 
 /* A column as it is shown: its title in tables, its key in CSV. */
 struct metric_column {
@@ -215,15 +217,18 @@ struct figures {
 	 * The rest of them is time for which switches are not known. */
 	ticks cpu, off, total_cpu, total_off;
 	ticks ready, total_ready; /* of off and total_off: without a core */
+	struct cct_heap heap, total_heap; /* of its own code, and of all */
 };
 
 /* By node: total and suspended, as cct_totals says. For the node and all below
  * it: the raw total and the variance of the net one, NULL where the tree is not
  * net; time off the CPU, that of it without a core, and time for which switches
- * are not known, NULL where they are for none. */
+ * are not known, NULL where they are for none; memory, NULL where that is not
+ * collected. */
 struct node_totals {
 	uint64_t *total, *suspended, *raw, *off, *ready, *unknown;
 	double *variance;
+	struct cct_heap *heap;
 };
 void node_totals_init(struct node_totals *, struct cct *);
 void node_totals_fini(struct node_totals *);
@@ -329,6 +334,40 @@ static inline ticks figures_blocked(ticks off, ticks ready)
 /* All of them in a CSV. */
 #define METRICS_CPU_CSV ",cpu,run-wait,blocked,off-cpu,total-cpu," \
 	"total-run-wait,total-blocked,total-off-cpu"
+/* Where memory was recorded. */
+#define METRIC_OF_HEAP(name, unit, title, help, ...) \
+	{ name, unit, METRIC_HEAP | METRIC_DASH | METRIC_SORTS, title, NULL, \
+	  help, __VA_ARGS__ }
+#define METRIC_HEAP_ERROR(name, help, ...) \
+	{ name, METRIC_BYTES, METRIC_HEAP | METRIC_DASH | METRIC_DROP_EMPTY, \
+	  "\302\261", NULL, help, .drop = 7, __VA_ARGS__ }
+#define METRICS_OWN_HEAP(getter) \
+	METRIC_OF_HEAP("allocated", METRIC_BYTES, NULL, \
+		       "bytes of memory that it took itself", .get = getter), \
+	METRIC_HEAP_ERROR("allocated-error", "standard error of allocated, " \
+			  "where only samples were recorded", .get = getter), \
+	METRIC_OF_HEAP("allocations", METRIC_COUNT, NULL, \
+		       "how often it took memory, or moved it", \
+		       .get = getter, .drop = 1), \
+	METRIC_OF_HEAP("in-use", METRIC_BYTES, "in use", \
+		       "what of allocated was in use at the end", \
+		       .get = getter), \
+	METRIC_HEAP_ERROR("in-use-error", "standard error of in-use", \
+			  .get = getter), \
+	METRIC_OF_HEAP("in-use-blocks", METRIC_COUNT, "blocks", \
+		       "how many blocks that is", .get = getter, .drop = 1), \
+	METRIC_OF_HEAP("freed", METRIC_BYTES, NULL, \
+		       "what of allocated was given back", .get = getter, \
+		       .drop = 2)
+#define METRICS_HEAP \
+	METRICS_OWN_HEAP(metric_heap), \
+	METRIC_OF_HEAP("total-allocated", METRIC_BYTES, "total allocated", \
+		       "allocated, with that of its callees", \
+		       .get = metric_heap), \
+	METRIC_OF_HEAP("total-in-use", METRIC_BYTES, "total in use", \
+		       "in-use, with that of its callees", .get = metric_heap)
+#define METRICS_HEAP_CSV ",allocated,allocated-error,allocations,in-use," \
+	"in-use-error,in-use-blocks,freed"
 #define METRIC_WALL \
 	{ "wall", METRIC_TIME, METRIC_SORTS | METRIC_KNOWN, NULL, NULL, \
 	  "total and suspended", .get = metric_wall }
@@ -353,10 +392,14 @@ static inline ticks figures_blocked(ticks off, ticks ready)
 	{ of "line", METRIC_NUMBER, METRIC_OF_FUNC, NULL, key "line", \
 	  "the line it begins on", METRIC_AT(row, field), metric_line }
 
+/* A figure of memory, by the metric's name and unit. */
+uint64_t metric_of_heap(const struct metric *, const struct cct_heap *);
+
 METRIC_GETTER(metric_wall);
 METRIC_GETTER(metric_error);     /* by the metric's name */
 METRIC_GETTER(metric_if_known);  /* of context switches: by the source */
 METRIC_GETTER(metric_blocked);   /* the same, and by the metric's name */
+METRIC_GETTER(metric_heap);      /* by the metric's name */
 METRIC_GETTER(metric_function);  /* its name, by its id */
 METRIC_GETTER(metric_language);
 METRIC_GETTER(metric_module);

@@ -160,6 +160,7 @@ static const struct metric metrics[] = {
 	{ "slept", METRIC_TIME, .help = "suspended as the innermost frame",
 	  AT(slept) },
 	METRICS_CPU,
+	METRICS_HEAP,
 	{ "min", METRIC_TIME, METRIC_KNOWN, NULL, NULL,
 	  "the shortest finished call", AT(min), get_bound },
 	QUANTILE(p50, "half of them took no longer"),
@@ -178,5 +179,5 @@ const struct metric_view nodes_view = {
 	"name,self,total,calls",
 	"id,parent,thread,thread-name,depth,is-body,is-outermost,name,language,"
 	"module,file,line,calls,self,total,suspended,slept" METRICS_CPU_CSV
-	",min,p50,p95,p99,max" METRICS_NET_CSV
+	",min,p50,p95,p99,max" METRICS_NET_CSV METRICS_HEAP_CSV
 };

@@ -322,6 +322,7 @@ static const struct metric metrics[] = {
 	  get_calls,
 	  .help = "how often it was called here" },
 	METRIC_RECURSIVE,
+	METRICS_HEAP,
 	{ "levels", METRIC_COUNT, AT(levels),
 	  .help = "how deep the recursion shown here is" },
 	{ "node", METRIC_NUMBER, AT(number), .help = "the row's number" },

@@ -86,7 +86,7 @@ struct tree_source top_down_source(struct top_down *);
 struct tree_style {
 	bool is_bottom_up;          /* shares are of self */
 	struct figures whole;       /* of all nodes, what shares are parts of:
-	                             * calls, self, cpu, off, ready */
+	                             * calls, self, cpu, off, ready, heap */
 	size_t step;                /* columns that a level is indented by */
 	size_t levels_shown;        /* deeper rows show their depth as a number
 	                             * instead */

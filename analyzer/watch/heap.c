@@ -17,6 +17,7 @@ void heap_init(struct heap *h, const struct session *session)
 void heap_fini(struct heap *h)
 {
 	mem_free(h->events);
+	map_free(h->coroutine_of);
 	stack_table_free(h->stacks);
 }
 
@@ -26,6 +27,20 @@ static void add(struct heap *h, const struct replay_event *e, uint64_t address,
 	*vec_add(&h->events, &h->room, &h->count) = (struct heap_event){
 		.address = address, .at = at, .number = h->count,
 		.process = e->process, .thread = e->thread };
+}
+
+/* By index + 1; 0: a thread itself takes it. */
+static uint32_t coroutine_of(struct heap *h, const struct replay_event *e)
+{
+	const struct session *const s = h->session;
+
+	if (!h->coroutine_of) {
+		h->coroutine_of = map_new();
+		for (size_t i = 0; i < s->coroutine_count; i++)
+			*map_put(h->coroutine_of, s->coroutines[i].process,
+				 s->coroutines[i].serial) = (uint32_t)i + 1;
+	}
+	return map_find(h->coroutine_of, e->process, e->coroutine);
 }
 
 static void on_heap(void *ctx, const struct replay_event *e)
@@ -43,7 +58,8 @@ static void on_heap(void *ctx, const struct replay_event *e)
 	taken = &h->events[h->count - 1];
 	taken->size = e->size;
 	taken->takes = true;
-	taken->stack = site_stack(h->session, h->stacks, e->stream,
+	taken->stack = h->by == HEAP_BY_COROUTINE ? coroutine_of(h, e) :
+		       site_stack(h->session, h->stacks, e->stream,
 				  stream_depth(e->stream), e->site);
 }
 
@@ -69,14 +85,15 @@ struct pairing {
 	size_t change_count, change_room;
 };
 
-static struct heap_row *row_of(struct pairing *p, stack_id stack)
+static struct heap_row *row_of(struct pairing *p, const struct heap_event *e)
 {
+	const uint32_t thread = p->heap->by == HEAP_BY_THREAD ? e->thread : 0;
 	struct heap_table *const t = p->to_table;
-	uint32_t *const at = map_put(p->row_of, stack, 0);
+	uint32_t *const at = map_put(p->row_of, e->stack, thread);
 
 	if (*at == 0) {
-		*vec_add(&t->rows, &p->room, &t->count) =
-			(struct heap_row){ .stack = stack };
+		*vec_add(&t->rows, &p->room, &t->count) = (struct heap_row){
+			.stack = e->stack, .thread = thread };
 		*at = (uint32_t)t->count;
 	}
 	return &t->rows[*at - 1];
@@ -124,17 +141,17 @@ static void live(struct pairing *p, const struct heap_event *taken,
 
 	if (!p->threads[taken->thread] || taken->at >= p->to || end < p->from)
 		return;
-	r = row_of(p, taken->stack);
+	r = row_of(p, taken);
 	p->to_table->noted += is_in(p, taken->at);
 	change(p, taken->at, 1, &w);
 	if (freed)
 		change(p, end, -1, &w);
-	add_sum(is_in(p, taken->at) ? &r->taken : &r->before, &w);
+	add_sum(is_in(p, taken->at) ? &r->is.taken : &r->before, &w);
 	if (!freed || !is_in(p, end)) {
-		add_sum(&r->in_use, &w);
+		add_sum(&r->is.in_use, &w);
 		return;
 	}
-	add_sum(&r->freed, &w);
+	add_sum(&r->is.freed, &w);
 	r->lived += end > taken->at ? w.blocks * (double)(end - taken->at) : 0;
 }
 
@@ -206,9 +223,7 @@ static void find_most(struct pairing *p)
 
 void heap_add_row(struct heap_row *to, const struct heap_row *r)
 {
-	add_sum(&to->taken, &r->taken);
-	add_sum(&to->freed, &r->freed);
-	add_sum(&to->in_use, &r->in_use);
+	cct_heap_join(&to->is, &r->is);
 	add_sum(&to->before, &r->before);
 	to->lived += r->lived;
 }
@@ -228,6 +243,90 @@ void heap_sum_up(struct heap *h, const uint8_t *threads, ticks from, ticks to,
 		heap_add_row(&t->all, &t->rows[i]);
 	map_free(p.row_of);
 	mem_free(p.changes);
+}
+
+/* ---- in the tree -------------------------------------------------------- */
+
+struct putting {
+	const struct heap *heap;
+	struct session *session;
+	struct map *node_of;     /* by thread and stack */
+};
+
+static bool is_place(const struct putting *p, const struct stack_frame *f)
+{
+	return !(f->flags & STACK_OMITTED) &&
+	       strstr(func_get(p->session->funcs, f->func)->name, "+0x");
+}
+
+/* Below a node. A body may have its Lua state's number in its flags. */
+static node_id child_of(const struct putting *p, node_id at,
+			const struct stack_frame *f)
+{
+	struct cct *const t = p->session->cct;
+	struct func_table *const funcs = p->session->funcs;
+	const uint32_t flags = (f->flags & STACK_BODY ? CCT_BODY : 0) |
+			       (f->flags & STACK_OMITTED ? CCT_OMITTED : 0);
+	const bool is_special = f->func == 0 || (f->flags & STACK_OMITTED);
+	char room[48];
+	const func_id func = !is_special ? f->func :
+		func_special(funcs, stack_frame_name(funcs, f, room));
+	node_id id = flags & CCT_BODY ? cct_get(t, at)->child : 0;
+
+	while (id && (cct_get(t, id)->func != func ||
+		      (cct_get(t, id)->flags & CCT_SHAPE) != flags))
+		id = cct_get(t, id)->sibling;
+	return id ? id : cct_child(t, at, func, flags);
+}
+
+static node_id node_of(struct putting *p, uint32_t thread, stack_id stack)
+{
+	const size_t depth = stack ? stack_table_depth(p->heap->stacks, stack) :
+				     0;
+	stack_id *const path = mem_alloc((depth + 1) * sizeof(*path));
+	size_t n = 0;
+	node_id at;
+
+	while (stack && !map_find(p->node_of, thread, stack)) {
+		path[n++] = stack;
+		stack = stack_table_get(p->heap->stacks, stack)->below;
+	}
+	at = stack ? map_find(p->node_of, thread, stack) :
+		     cct_root(p->session->cct, thread);
+	while (n-- > 0) {
+		at = child_of(p, at, stack_table_get(p->heap->stacks,
+						     path[n]));
+		*map_put(p->node_of, thread, path[n]) = at;
+	}
+	mem_free(path);
+	return at;
+}
+
+void heap_put(struct heap *h, struct session *s, ticks from, ticks to)
+{
+	uint8_t *const threads = mem_alloc(s->thread_count + 1);
+	struct putting p = { h, s, map_new() };
+	struct heap_table t;
+
+	memset(threads, 1, s->thread_count);
+	heap_sum_up(h, threads, from, to > 0 ? to : UINT64_MAX, &t);
+	cct_collect_heap(s->cct);
+	for (size_t i = 0; i < t.count; i++) {
+		const struct heap_row *const r = &t.rows[i];
+		stack_id stack = r->stack;
+
+		while (stack) {
+			const struct stack_frame *const f =
+				stack_table_get(h->stacks, stack);
+
+			if (!f->below || !is_place(&p, f))
+				break;
+			stack = f->below;
+		}
+		cct_add_heap(s->cct, node_of(&p, r->thread, stack), &r->is);
+	}
+	map_free(p.node_of);
+	mem_free_all(t.rows, threads);
 }
 
 func_id heap_taker(const struct heap *h, struct func_table *funcs,

@@ -13,13 +13,23 @@ struct heap_event {
 	uint64_t size;           /* taken */
 	uint64_t number;         /* events of a thread rise */
 	uint32_t process, thread; /* indices */
-	stack_id stack;          /* that takes it, who calls innermost; */
-	bool takes;              /* else 0 */
+	stack_id stack;          /* that takes it, who calls innermost; else 0;
+	                          * by coroutine: as in a row */
+	bool takes;
+};
+
+/* What has a row of its own. */
+enum heap_by {
+	HEAP_BY_STACK,
+	HEAP_BY_THREAD,          /* a stack of a thread */
+	HEAP_BY_COROUTINE,       /* which took it */
 };
 
 struct heap {
 	struct stack_table *stacks;
+	enum heap_by by;         /* to be set before the replay */
 	/* Private. */
+	struct map *coroutine_of;
 	const struct session *session;
 	struct heap_event *events; size_t count, room;
 };
@@ -35,17 +45,11 @@ extern const struct replay_sink heap_sink;
  * there is none. */
 func_id heap_taker(const struct heap *, struct func_table *, stack_id);
 
-/* Where only samples were noted, what these stand for. */
-struct heap_sum {
-	double blocks, bytes;
-	double variance;         /* of bytes */
-};
-
 /* Of a stack, in a range of time. */
 struct heap_row {
-	stack_id stack;
-	struct heap_sum taken, freed;
-	struct heap_sum in_use;  /* at the end of the range */
+	stack_id stack;          /* by coroutine: its index + 1; 0: none */
+	uint32_t thread;         /* by thread: its index; else 0 */
+	struct cct_heap is;      /* in_use: at the end of the range */
 	struct heap_sum before;  /* in use at its begin */
 	double lived;            /* ticks, of those freed, all together */
 };
@@ -71,3 +75,8 @@ struct heap_table {
  * [from, to). The caller frees the rows with mem_free. */
 void heap_sum_up(struct heap *, const uint8_t *threads, ticks from, ticks to,
 		 struct heap_table *);
+
+/* Put the figures of the range into the session's tree, where the functions
+ * are that take memory: the nodes of the innermost ones that have hooks, or, if
+ * there is none, of the code that calls. After a replay by thread. */
+void heap_put(struct heap *, struct session *, ticks from, ticks to);

@@ -49,12 +49,12 @@ void test_heap_blocks_end_in_any_thread(void)
 	event(0x300, 60, 0, 0, 0);
 	event(0x400, 70, 2, 1, 5);
 	sum_up(0, UINT64_MAX);
-	CHECK_EQ(row(1).taken.bytes, 1064);
-	CHECK_EQ(row(1).freed.bytes, 64);
+	CHECK_EQ(row(1).is.taken.bytes, 1064);
+	CHECK_EQ(row(1).is.freed.bytes, 64);
 	CHECK_EQ(row(1).lived, 20);
-	CHECK_EQ(row(1).in_use.bytes, 1000);
-	CHECK_EQ(row(2).in_use.blocks, 1);
-	CHECK_EQ(t.all.in_use.bytes, 1032);
+	CHECK_EQ(row(1).is.in_use.bytes, 1000);
+	CHECK_EQ(row(2).is.in_use.blocks, 1);
+	CHECK_EQ(t.all.is.in_use.bytes, 1032);
 	CHECK(t.most.bytes == 1032 && t.most.blocks == 2 && t.most_at == 50);
 	CHECK(t.unknown == 1 && t.lost == 0);
 	end();
@@ -72,8 +72,8 @@ void test_heap_range(void)
 	event(0x100, 80, 0, 1, 9);
 	sum_up(35, 65);
 	CHECK(row(1).before.blocks == 1 && row(1).before.bytes == 64);
-	CHECK(row(1).in_use.blocks == 1 && row(1).in_use.bytes == 100);
-	CHECK(row(1).taken.blocks == 1 && row(1).freed.bytes == 64);
+	CHECK(row(1).is.in_use.blocks == 1 && row(1).is.in_use.bytes == 100);
+	CHECK(row(1).is.taken.blocks == 1 && row(1).is.freed.bytes == 64);
 	end();
 }
 
@@ -88,8 +88,8 @@ void test_heap_clocks_differ_a_little(void)
 	event(0x200, 5000, 1, 2, 32);
 	event(0x200, 9000, 0, 0, 0);
 	sum_up(0, UINT64_MAX);
-	CHECK_EQ(row(1).in_use.bytes, 0);
-	CHECK_EQ(row(2).in_use.bytes, 32);
+	CHECK_EQ(row(1).is.in_use.bytes, 0);
+	CHECK_EQ(row(2).is.in_use.bytes, 32);
 	CHECK(t.lost == 1 && t.unknown == 0);
 	end();
 }

@@ -234,7 +234,7 @@ static void take_growth(struct explain_heap *to, const struct session *s,
 
 	for (size_t i = 0; i < t->count; i++)
 		grown[heap_taker(h, s->funcs, t->rows[i].stack)] +=
-			t->rows[i].in_use.bytes - t->rows[i].before.bytes;
+			t->rows[i].is.in_use.bytes - t->rows[i].before.bytes;
 	for (func_id f = 1; f < funcs; f++) {
 		if (grown[f] <= to->grown)
 			continue;
@@ -243,10 +243,10 @@ static void take_growth(struct explain_heap *to, const struct session *s,
 	}
 	mem_free(grown);
 	to->half = t->all.before.bytes;
-	to->end = t->all.in_use.bytes;
+	to->end = t->all.is.in_use.bytes;
 	/* Blocks that were there before have the same weight at both times. */
 	to->error = to->end <= to->half ? 0 :
-		sqrt(t->all.in_use.variance * (1 - to->half / to->end));
+		sqrt(t->all.is.in_use.variance * (1 - to->half / to->end));
 }
 
 /* Before the program gives all back, as it does near its end: when it has most

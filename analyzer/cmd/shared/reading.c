@@ -7,6 +7,7 @@
 #include "analyzer/load/header.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 int reading_take_function(struct reading *r, const char *also)
@@ -36,6 +37,22 @@ void reading_print_header(const struct load *load)
 		putchar('\n');
 }
 
+/* Does the user name a column of memory, or all of them? */
+static bool wants_heap(const struct reading *r, bool by_name)
+{
+	return (table_args.sort && (table_args.sort->flags & METRIC_HEAP)) ||
+	       (metric_has(&r->table.columns, METRIC_HEAP) &&
+		!(by_name && strcmp(table_args.columns, "all") == 0));
+}
+
+static enum cmd_exit need_heap(const struct reading *r)
+{
+	if (!wants_heap(r, true) || cct_has_heap(r->load.session->cct))
+		return CMD_OK;
+	err_add("no memory was recorded: weft record --heap records it");
+	return CMD_UNREADABLE;
+}
+
 /* What was wrong with the command line is told before the trace is read, which
  * may take long. */
 enum cmd_exit reading_run(const struct cmd *cmd, int count, char **operands)
@@ -48,11 +65,14 @@ enum cmd_exit reading_run(const struct cmd *cmd, int count, char **operands)
 	if (cmd->prepare && cmd->prepare(&r) != 0)
 		return CMD_USAGE;
 	load_want_net(r.wants_net);
+	load_want_heap(wants_heap(&r, false));
 	status = cmd->merges ?
 		 load_open_merged(&r.load, &r.want, r.count, r.operands) :
 		 load_open_with(&r.load, &r.want, r.count, r.operands);
 	if (status == CMD_OK && cmd->needs)
 		status = load_need_trace(&r.load, cmd->needs);
+	if (status == CMD_OK)
+		status = need_heap(&r);
 	if (status == CMD_OK)
 		status = cmd->print(&r);
 	load_close(&r.load);

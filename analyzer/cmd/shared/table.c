@@ -77,6 +77,8 @@ static void text_cell(const struct table *t, const struct metric *m,
 			       out_number_share(text, v->count, v->whole));
 	else if (v->unit == METRIC_TEXT)
 		out_table_cell(t->text, v->text);
+	else if (v->unit == METRIC_BYTES)
+		out_table_cell(t->text, out_number_bytes(text, v->count));
 	else if (v->unit == METRIC_COUNT)
 		out_table_cell(t->text, out_number_count(text, v->count));
 	else
@@ -139,6 +141,9 @@ void table_begin(struct table *t)
 	/* Whether times are net is known only when the trace is read. */
 	if (!t->source.session || !cct_is_net(t->source.session->cct))
 		metric_remove(c, METRIC_NET);
+	if (!t->csv && (!t->source.session ||
+			!cct_has_heap(t->source.session->cct)))
+		metric_remove(c, METRIC_HEAP);
 	t->count = 0;
 	t->rows = (struct out_csv){ stdout, 0 };
 	for (size_t i = 0; i < c->count; i++)

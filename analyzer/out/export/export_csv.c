@@ -19,6 +19,8 @@ int export_csv_write(FILE *to, const struct export_from *from)
 
 	if (!cct_is_net(from->session->cct))
 		metric_remove(&columns, METRIC_NET);
+	if (!cct_has_heap(from->session->cct))
+		metric_remove(&columns, METRIC_HEAP);
 	for (size_t i = 0; i < columns.count; i++)
 		out_csv_text(&csv, columns.column[i].key);
 	out_csv_end(&csv);

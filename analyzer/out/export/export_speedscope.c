@@ -33,25 +33,47 @@ static void put_place(FILE *to, const struct func *f)
 	fputc('}', to);
 }
 
-/* Events follow. Times are ns. */
-static void put_profile(FILE *to, const char *name, uint64_t begin,
-			uint64_t end)
+/* Events follow. Times are ns. of: behind the name. */
+static void put_profile(FILE *to, const char *name, const char *of,
+			const char *unit, uint64_t begin, uint64_t end)
 {
+	char text[GROUP_NAME + 32];
+
+	snprintf(text, sizeof(text), "%s%s", name, of);
 	fputs("{\"type\":\"evented\",\"name\":", to);
-	out_json_text(to, name);
-	fprintf(to, ",\"unit\":\"nanoseconds\",\"startValue\":%" PRIu64
-		",\"endValue\":%" PRIu64 ",\"events\":[", begin, end);
+	out_json_text(to, text);
+	fprintf(to, ",\"unit\":\"%s\",\"startValue\":%" PRIu64
+		",\"endValue\":%" PRIu64 ",\"events\":[", unit, begin, end);
 }
 
 /* ---- the tree ----------------------------------------------------------- */
 
+/* What stacks are as wide as. */
+enum width { TIME, ALLOCATED, IN_USE };
+
 struct tree {
 	FILE *to;
 	struct session *s;
-	ticks at;                /* width of the stacks so far, converted to
-	                          * ns as a sum: so errors of rounding do
-	                          * not add up */
+	enum width by;
+	double at;               /* width of the stacks so far: ticks, which
+	                          * become ns as a sum, so that errors of
+	                          * rounding do not add up, or bytes */
 };
+
+static double width_of(const struct tree *w, node_id id)
+{
+	const struct cct_heap heap = cct_heap_of(w->s->cct, id);
+
+	return w->by == ALLOCATED ? heap.taken.bytes :
+	       w->by == IN_USE ? heap.in_use.bytes :
+	       (double)cct_get(w->s->cct, id)->self;
+}
+
+static unsigned long long at_of(const struct tree *w, double at)
+{
+	return w->by == TIME ? session_ns(w->s, (ticks)at) :
+			       (unsigned long long)(at + 0.5);
+}
 
 /* All functions, to which events refer. The viewer adds up by name, file and
  * line, so functions of two languages get different names. */
@@ -72,8 +94,7 @@ static void put_functions(struct tree *w)
 static void put_node(struct tree *w, char type, const struct cct_node *n)
 {
 	fprintf(w->to, "{\"type\":\"%c\",\"frame\":%zu,\"at\":%llu}", type,
-		(size_t)n->func - 1,
-		(unsigned long long)session_ns(w->s, w->at));
+		(size_t)n->func - 1, at_of(w, w->at));
 }
 
 /* Write all below a root, each stack by two events; the time of a function
@@ -98,7 +119,7 @@ static void put_stacks(struct tree *w, node_id root)
 			id = n->child;
 			continue;
 		}
-		w->at += n->self;
+		w->at += width_of(w, id);
 		if (id == root)
 			return;
 		fputs(",\n", w->to);
@@ -108,39 +129,50 @@ static void put_stacks(struct tree *w, node_id root)
 	}
 }
 
-static void put_thread(struct tree *w, node_id root, ticks total)
+static void put_thread(struct tree *w, node_id root, double total)
 {
+	static const char *const of[] = {
+		[TIME] = "", [ALLOCATED] = ", bytes allocated",
+		[IN_USE] = ", bytes in use" };
 	const uint32_t thread = cct_get(w->s->cct, root)->thread;
 	char name[GROUP_NAME] = "all threads";
 
 	if (thread < w->s->thread_count)
 		group_name_thread(w->s, thread, name);
-	put_profile(w->to, name, 0, session_ns(w->s, total));
+	put_profile(w->to, name, of[w->by], w->by == TIME ? "nanoseconds" :
+		    "bytes", 0, at_of(w, total));
 	w->at = 0;
 	put_stacks(w, root);
 	fputs("]}", w->to);
 }
 
-/* A profile for each root; one without calls would be empty. */
+/* A profile for each root; one without calls would be empty, and so would one
+ * of memory where none was taken. */
 static void put_threads(struct tree *w)
 {
 	struct cct *const t = w->s->cct;
-	const size_t room = (cct_count(t) + 1) * sizeof(ticks);
-	ticks *const total = mem_alloc(room), *const sleep = mem_alloc(room);
-	bool is_first = true;
+	double *const total = mem_alloc((cct_count(t) + 1) * sizeof(*total));
+	const char *between = "\n";
 
-	cct_totals(t, total, sleep);
 	fputs(",\n\"profiles\":[", w->to);
-	for (node_id id = cct_first_root(t); id != 0;
-	     id = cct_get(t, id)->sibling) {
-		if (cct_get(t, id)->child == 0)
-			continue;
-		fputs(is_first ? "\n" : ",\n", w->to);
-		is_first = false;
-		put_thread(w, id, total[id]);
+	for (w->by = TIME; w->by <= IN_USE; w->by++) {
+		memset(total, 0, (cct_count(t) + 1) * sizeof(*total));
+		for (node_id id = (node_id)cct_count(t); id > 0; id--) {
+			total[id] += width_of(w, id);
+			total[cct_get(t, id)->parent] += total[id];
+		}
+		for (node_id id = cct_first_root(t); id != 0;
+		     id = cct_get(t, id)->sibling) {
+			if (cct_get(t, id)->child == 0 ||
+			    (w->by != TIME && total[id] <= 0))
+				continue;
+			fputs(between, w->to);
+			between = ",\n";
+			put_thread(w, id, total[id]);
+		}
 	}
 	fputs("]}\n", w->to);
-	mem_free_all(total, sleep);
+	mem_free(total);
 }
 
 int export_speedscope_write(FILE *to, const struct export_from *from)
@@ -210,8 +242,8 @@ static void put_track(struct calls *w, size_t track)
 	char name[GROUP_NAME];
 
 	fputc('\n', w->to);
-	put_profile(w->to, export_spans_track(&w->t, track, name),
-		    export_spans_ns(&w->t, k->spans[0].begin),
+	put_profile(w->to, export_spans_track(&w->t, track, name), "",
+		    "nanoseconds", export_spans_ns(&w->t, k->spans[0].begin),
 		    export_spans_ns(&w->t, end_of(k)));
 	w->between = "";
 	export_spans_walk(k, put_event, w);

@@ -17,7 +17,7 @@
 
 /* In the file's head: whose it is ("weft"), and which tables it has. The
  * version rises when a column is added, goes or changes its meaning. */
-enum { APPLICATION = 0x77656674, VERSION = 2, SQL_SIZE = 4000 };
+enum { APPLICATION = 0x77656674, VERSION = 3, SQL_SIZE = 4000 };
 
 struct base {
 	sqlite3 *db;

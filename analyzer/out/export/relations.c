@@ -273,7 +273,7 @@ static void add_functions(struct relations *all, struct session *s)
 	add_columns(r, flat_views[METRIC_BY_TIME].metrics,
 		    "name,language,module,file,line,calls,recursive,self,"
 		    "total,suspended,min,p50,p95,p99,max" METRICS_CPU_CSV
-		    METRICS_NET_CSV);
+		    METRICS_NET_CSV METRICS_HEAP_CSV);
 	metric_rename(&r->columns, "name", NULL, "name");
 }
 
@@ -287,7 +287,8 @@ static void add_nodes(struct relations *all, struct session *s)
 	r->source.table = nodes;
 	add_columns(r, nodes_view.metrics, "id,parent,thread,function,depth,"
 		    "is-body,is-outermost,calls,self,total,suspended,slept"
-		    METRICS_CPU_CSV ",min,p50,p95,p99,max" METRICS_NET_CSV);
+		    METRICS_CPU_CSV ",min,p50,p95,p99,max" METRICS_NET_CSV
+		    METRICS_HEAP_CSV);
 }
 
 /* Their times in Lua and in native code would take reading the trace again. */
@@ -295,7 +296,7 @@ static void add_coroutines(struct relations *all, struct session *s)
 {
 	struct relation *r;
 
-	all->coroutines = coroutine_rows(s, NULL,
+	all->coroutines = coroutine_rows(s, NULL, NULL,
 		metric_find(&coroutine_view, "id"));
 	r = add(all, "coroutines", all->coroutines,
 		sizeof(*all->coroutines), s->coroutine_count);

@@ -12,6 +12,7 @@
 #include "analyzer/out/page/page_table.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,11 @@ static const struct fold *fold_of(const struct page_parts *s, size_t *i,
 	return s->fold_before;
 }
 
+static uint64_t whole(double bytes)
+{
+	return bytes > 0 ? (uint64_t)(fmin(bytes, 1e18) + 0.5) : 0;
+}
+
 /* A getter of a node's number: node_parent and so on. Its value is made from
  * the fold f, the node n with its id, and whether it is from before. */
 #define NODE(name, value) \
@@ -93,6 +99,8 @@ NODE(off, gone ? 0 : cct_cpu_of(f->tree, id).off)
 NODE(ready, gone ? 0 : cct_cpu_of(f->tree, id).ready)
 NODE(unknown, gone ? 0 : cct_cpu_of(f->tree, id).unknown)
 NODE(raw, gone ? 0 : cct_sampled_of(f->tree, id)->raw)
+NODE(allocated, gone ? 0 : whole(cct_heap_of(f->tree, id).taken.bytes))
+NODE(in_use, gone ? 0 : whole(cct_heap_of(f->tree, id).in_use.bytes))
 NODE(stacks, f->stacks[id])
 NODE(before, gone ? n->self : 0)
 NODE(calls_before, gone ? n->calls : 0)
@@ -125,6 +133,10 @@ static void put_nodes(FILE *to, const struct page_parts *s)
 	}
 	if (cct_is_net(t))
 		put_numbers(to, ",\n", "raw", node_raw, s, count);
+	if (cct_has_heap(t)) {
+		put_numbers(to, ",\n", "allocated", node_allocated, s, count);
+		put_numbers(to, ",\n", "in_use", node_in_use, s, count);
+	}
 	if (stacks_folded(s) > 0)
 		put_numbers(to, ",\n", "stacks", node_stacks, s, count);
 	if (is_diff) {
@@ -275,7 +287,8 @@ static void put_rows(FILE *to, const struct page_parts *s)
 	const unsigned lacks = METRIC_OF_THREAD |
 		(p->flat->has_switches ? 0u : METRIC_SWITCHES) |
 		(p->flat->has_quantiles ? 0u : METRIC_QUANTILE) |
-		(cct_is_net(p->session->cct) ? 0u : METRIC_NET);
+		(cct_is_net(p->session->cct) ? 0u : METRIC_NET) |
+		(cct_has_heap(p->session->cct) ? 0u : METRIC_HEAP);
 
 	fputs(",\n\"table\":", to);
 	page_table_put(to, &(struct page_table){
@@ -289,8 +302,8 @@ static void put_coroutines(FILE *to, const struct page_parts *s)
 	fputs(",\n\"coroutines\":", to);
 	page_table_put(to, &(struct page_table){
 		coroutine_view.metrics, { s->page->session, NULL, false },
-		METRIC_REREAD, s->page->coroutines, s->most[PAGE_COROUTINES],
-		sizeof(*s->page->coroutines) });
+		METRIC_REREAD | METRIC_HEAP, s->page->coroutines,
+		s->most[PAGE_COROUTINES], sizeof(*s->page->coroutines) });
 }
 
 static void put_bodies(FILE *to, const struct page_parts *s)

@@ -13,6 +13,7 @@ static const char *unit_name(enum metric_unit unit)
 {
 	static const char *const names[] = {
 		[METRIC_TIME] = "time", [METRIC_MEAN] = "time",
+		[METRIC_BYTES] = "bytes",
 		[METRIC_COUNT] = "count", [METRIC_REAL] = "real",
 		[METRIC_NUMBER] = "number", [METRIC_SHARE] = "share",
 		[METRIC_TEXT] = "text"

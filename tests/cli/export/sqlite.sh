@@ -32,7 +32,7 @@ for n in 1 2 3 4; do
 	add "$T/$n"
 done
 [ "$(ask 'PRAGMA integrity_check' 'PRAGMA user_version')" = "ok
-2" ] || fail "integrity: $(ask 'PRAGMA integrity_check')"
+3" ] || fail "integrity: $(ask 'PRAGMA integrity_check')"
 for n in 1 2 3 4; do
 	for key in calls self_ns total_ns suspended_ns p50_ns max_ns; do
 		reported "$T/$n" $key >"$T/want"
@@ -148,8 +148,8 @@ refuse "a part" 'damaged\|malformed'
 } >"$T/db"
 refuse "a damaged page" 'damaged\|malformed'
 cp "$T/good" "$T/db"
-ask 'PRAGMA user_version = 3'
-refuse "a later version" 'version 3, and this weft writes version 2'
+ask 'PRAGMA user_version = 4'
+refuse "a later version" 'version 4, and this weft writes version 3'
 rm "$T/db"
 ask 'CREATE TABLE nodes(x)'
 refuse "another's database" 'of another program'

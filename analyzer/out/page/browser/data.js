@@ -66,7 +66,8 @@ const nodes = (() => {
 	n.sibling = new Int32Array(count);
 	n.own = {};
 	for (const name of ['calls', 'self', 'suspended', 'off', 'ready',
-			    'unknown', 'raw', 'before', 'calls_before', 'stacks'])
+			    'unknown', 'raw', 'before', 'calls_before', 'stacks',
+			    'allocated', 'in_use'])
 		if (from[name])
 			n.own[name] = column(from[name], Float64Array);
 	for (let id = count - 1; id > 0; id--) {

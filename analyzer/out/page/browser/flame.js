@@ -441,7 +441,9 @@ const flame = {
 			 `${(100 * more / before).toFixed(1)}%)` : ', new');
 	},
 	figure(value) {
-		return this.stacks.measure.isTime ? format.time(value) :
-			format.count(value);
+		const { isTime, isBytes } = this.stacks.measure;
+
+		return isTime ? format.time(value) :
+			isBytes ? format.bytes(value) : format.count(value);
 	},
 };

@@ -20,6 +20,14 @@ const format = {
 				      value >= 9.9995 ? 2 : 3) +
 			' ' + ['ns', 'us', 'ms', 's'][unit];
 	},
+	bytes(n) {
+		let unit = 0;
+
+		for (; unit < 4 && n >= 999.95; unit++)
+			n /= 1000;
+		return n.toFixed(unit === 0 ? 0 : 1) + ' ' +
+			['bytes', 'kB', 'MB', 'GB', 'TB'][unit];
+	},
 	/* A mean of counts: as whole numbers are written, if it is large. */
 	real(value) {
 		return Math.abs(value) < 1000 ? String(+value.toPrecision(4)) :
@@ -38,6 +46,7 @@ const format = {
 		switch (unit) {
 		case 'time': return value === 0 ? '-' : format.time(value);
 		case 'count': return format.count(value);
+		case 'bytes': return value === 0 ? '-' : format.bytes(value);
 		case 'share': return `${(100 * value).toFixed(1)}%`;
 		case 'real': return format.real(value);
 		default: return String(value);

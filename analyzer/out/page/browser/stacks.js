@@ -14,6 +14,9 @@ const MEASURES = [
 	{ name: 'ready', title: 'run-wait: time without a core', isTime: true },
 	{ name: 'suspended', title: 'time suspended', isTime: true },
 	{ name: 'before', title: 'time before', isTime: true },
+	{ name: 'allocated', title: 'memory: bytes allocated', isBytes: true },
+	{ name: 'in_use', title: 'memory: bytes in use at the end',
+	  isBytes: true },
 	{ name: 'calls', title: 'calls', isTime: false },
 	{ name: 'calls_before', title: 'calls before', isTime: false },
 ].filter(m => {
