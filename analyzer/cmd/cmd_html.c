@@ -56,6 +56,7 @@ struct in_time {
 	struct sleeps sleeps;
 	struct waits waits;
 	struct page_locks locks;
+	struct page_path path;
 	bool is_whole;           /* else it is not known who sleeps or waits */
 };
 
@@ -67,7 +68,7 @@ static void in_time_fini(struct in_time *m)
 	sleeps_fini(&m->sleeps);
 	waits_fini(&m->waits);
 	mem_free_all(m->wanted, m->lasting, m->bodies, m->threads,
-		     (void *)m->locks.list);
+		     (void *)m->locks.list, (void *)m->path.steps);
 }
 
 static void begin_lanes(struct in_time *m, const struct load *load)
@@ -150,6 +151,33 @@ static void begin_calls(struct in_time *m, const struct load *load)
 	m->calls.requests = slow_found(m->requests);
 }
 
+/* The path of the slowest request, or call where there are no requests. */
+static void find_path(struct in_time *m, const struct load *load)
+{
+	const struct slow_found *const f = m->requests ?
+		slow_found(m->requests) : slow_found(m->slow);
+	const struct slow_call *best = NULL;
+	struct path *p;
+
+	for (size_t i = 0; i < f->count; i++) {
+		const struct slow_call *const c = &f->calls[i];
+
+		if (c->level == 0 && (!best || c->total + c->suspended >
+				      best->total + best->suspended))
+			best = c;
+	}
+	if (!best || m->waits.span_count == 0)
+		return;
+	p = path_new(load->session, chronicle_found(m->chronicle), &m->waits);
+	m->path.func = best->func;
+	m->path.who = (struct path_who){ true, best->process, best->thread,
+					 best->coroutine };
+	m->path.steps = path_steps(p, &m->path.who, best->begin, best->begin +
+				   best->total + best->suspended, 0,
+				   &m->path.count);
+	path_free(p);
+}
+
 static int collect(struct in_time *m, struct load *load)
 {
 	struct tee tee = { .count = 0 };
@@ -172,6 +200,8 @@ static int collect(struct in_time *m, struct load *load)
 	waits_sort(&m->waits);
 	m->locks.waits = &m->waits;
 	m->locks.list = locks_list(&m->waits, &m->locks.count);
+	if (m->is_whole)
+		find_path(m, load);
 	return 0;
 }
 
@@ -250,6 +280,7 @@ static int put_page(FILE *to, void *ctx)
 		.calls = t->in_time->slow ? &t->in_time->calls : NULL,
 		.sleeps = t->in_time->is_whole ? &t->in_time->sleeps : NULL,
 		.locks = t->in_time->is_whole ? &t->in_time->locks : NULL,
+		.path = t->in_time->is_whole ? &t->in_time->path : NULL,
 		.before = t->before });
 	return 0;
 }

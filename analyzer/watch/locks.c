@@ -229,6 +229,15 @@ static void see_turns(const struct waits *w, const struct waits_span *s,
 	}
 }
 
+struct locks_turn locks_turn_in(const struct waits *w,
+				const struct waits_span *s)
+{
+	struct locks_turn t = { .from = 0 };
+
+	see_turns(w, s, 0, &t);
+	return t;
+}
+
 /* For what the thread waited late in its turn; NULL: for nothing. */
 static const struct waits_span *waited_in(const struct waits *w,
 					  const struct locks_turn *t)

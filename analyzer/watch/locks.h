@@ -54,6 +54,10 @@ struct locks_turn {
 	ticks from, to;          /* the longest time that one waited for it */
 };
 
+/* The longest turn of others in that wait; to 0: there is none. */
+struct locks_turn locks_turn_in(const struct waits *,
+				const struct waits_span *);
+
 /* A moment in a turn at which its thread most likely had the object: it is not
  * known when it took that. */
 static inline ticks locks_late(const struct locks_turn *t)

@@ -358,20 +358,12 @@ static void add_with(struct path *p, struct path_step s)
 		follow(p, by, s.begin, s.end, s.depth + 1);
 }
 
-/* The thread that held the object when the wait began, or that was joined. */
 static struct path_who owner_of(const struct path *p,
 				const struct waits_span *w)
 {
-	struct path_who who = { .is_known = false };
+	struct path_who who = { .process = w->of.process };
 
-	for (uint32_t i = 0; i < p->session->thread_count; i++) {
-		const struct thread *const t = &p->session->threads[i];
-
-		if (t->process == w->of.process && t->first < w->end &&
-		    (w->of.kind == WAIT_JOIN ? t->handle == w->of.address :
-		     w->owner != 0 && t->tid == w->owner))
-			who = (struct path_who){ true, w->of.process, i, 0 };
-	}
+	who.is_known = waits_owner(p->session, w, &who.thread);
 	return who;
 }
 

@@ -213,6 +213,24 @@ const struct replay_sink waits_times_sink = {
 	.wait = on_wait, .leave = on_leave, .off = on_off, .pass = on_pass,
 	.chunk_begin = on_chunk_begin };
 
+bool waits_owner(const struct session *s, const struct waits_span *w,
+		 uint32_t *thread)
+{
+	bool is_known = false;
+
+	for (uint32_t i = 0; i < s->thread_count; i++) {
+		const struct thread *const t = &s->threads[i];
+
+		if (t->process != w->of.process || t->first >= w->end ||
+		    (w->of.kind == WAIT_JOIN ? t->handle != w->of.address :
+		     w->owner == 0 || t->tid != w->owner))
+			continue;
+		*thread = i;
+		is_known = true;
+	}
+	return is_known;
+}
+
 const char *waits_kind_name(uint32_t kind)
 {
 	static const char *const names[] = {

@@ -86,6 +86,11 @@ void waits_fini(struct waits *);
 extern const struct replay_sink waits_sink, waits_times_sink;
 void waits_sort(struct waits *);
 
+/* The thread that held the object when that wait began, or that was joined: its
+ * index; false: it is not known. */
+bool waits_owner(const struct session *, const struct waits_span *,
+		 uint32_t *thread);
+
 /* The kind of an object (WAIT_MUTEX and so on) in a word, as in CSV. */
 const char *waits_kind_name(uint32_t kind);
 

@@ -206,6 +206,36 @@ const checkStacks = () => {
 		}));
 };
 
+// The path of the slowest request has no gaps, and is as long as that; whoever held
+// what was waited for is another one, and did so meanwhile.
+const checkBlame = () => {
+	const steps = data.timeline.path ? data.timeline.path.steps : [];
+	const is = (what, so) => so || tell('bad', `blame: ${what}`);
+	const calls = data.calls.requests.length > 0 ? data.calls.requests :
+		data.calls.calls;
+
+	steps.forEach(([from, length, kind], i) => {
+		is('a gap', i === 0 || from === steps[i - 1][0] + steps[i - 1][1]);
+		is('a kind', STEPS[kind]);
+	});
+	if (steps.length > 0)
+		is('its length', steps.reduce((sum, s) => sum + s[1], 0) ===
+		   Math.max(...calls.map(c => c[3] + c[5])));
+	for (const [lane, from, length, holder, at] of timeline.holds)
+		is('a holder', timeline.of.has(lane - 1) && lane !== holder &&
+		   at >= from && at <= from + length);
+	timeline.whole();
+	tell('held', timeline.held);
+	tell('steps', steps.length);
+	if (steps.length === 0)
+		return;
+	const hit = timeline.hit(NAMES + (timeline.width - NAMES) *
+		(steps[0][0] + steps[0][1] / 2) / timeline.data.length, AXIS + 5);
+
+	is('a click', hit && hit.step &&
+	   timeline.tell(hit)[0].startsWith(STEPS[hit.step[2]]));
+};
+
 // A range that is dragged leaves what happened in it, which is as long as the threads
 // were recorded there; two halves are the whole; Escape leads back.
 const checkRange = () => {
@@ -296,6 +326,7 @@ const readMoments = () => {
 	press(get('spans'), '+');
 	tell('half', get('range').textContent.match(/\((.*)\)/)[1]);
 	checkStacks();
+	checkBlame();
 	if (!data.diff)
 		checkRange();
 	get('lane-kind').value = 'coroutines';

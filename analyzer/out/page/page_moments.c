@@ -176,7 +176,6 @@ static void put_lanes(FILE *to, const struct lanes *n)
 	putc(']', to);
 	put_spans(to, n, false);
 	put_spans(to, n, true);
-	putc('}', to);
 }
 
 void page_moments_put_lanes(FILE *to, const struct session *s,

@@ -9,12 +9,13 @@
 
 #include <stdio.h>
 
-/* Write as JSON: the lanes of tracks that have a number in `number` (by index;
- * from 1 on, rising; 0: left out), and their spans column by column. The spans
- * of a lane are those from first[lane] on, until first[lane + 1]. Times are
- * ticks since the first of what is shown, which is `offset` after that of the
- * recording; `from` of a span is the distance from that of the one before in
- * its lane. Lanes that `to` says are numbers + 1; 0: none or several. */
+/* Begin an object, which the caller ends: the lanes of tracks that have a
+ * number in `number` (by index; from 1 on, rising; 0: left out), and their
+ * spans column by column. The spans of a lane are those from first[lane] on,
+ * until first[lane + 1]. Times are ticks since the first of what is shown,
+ * which is `offset` after that of the recording; `from` of a span is the
+ * distance from that of the one before in its lane. Lanes that `to` says are
+ * numbers + 1; 0: none or several. */
 void page_moments_put_lanes(FILE *, const struct session *,
 			    const struct chronicle_found *,
 			    const uint32_t *number);

@@ -8,6 +8,7 @@
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_json.h"
 #include "analyzer/out/out_number.h"
+#include "analyzer/out/page/page_blame.h"
 #include "analyzer/out/page/page_locks.h"
 #include "analyzer/out/page/page_table.h"
 
@@ -425,6 +426,8 @@ static void put_lanes(FILE *to, const struct page_parts *s)
 	fputs(",\n\"timeline\":", to);
 	page_moments_put_lanes(to, s->page->session, s->page->moments,
 			       s->lane_number);
+	page_blame_put(to, s->page, s->lane_number);
+	putc('}', to);
 }
 
 static void put_calls(FILE *to, const struct page_parts *s)

@@ -8,11 +8,19 @@
 #include "analyzer/tables/coroutines.h"
 #include "analyzer/tables/flat.h"
 #include "analyzer/watch/locks.h"
+#include "analyzer/watch/path.h"
 
 /* What was waited for, by falling waiting. */
 struct page_locks {
 	const struct waits *waits;
 	const struct locks_object *list; size_t count;
+};
+
+/* What the time of the slowest request was spent in. */
+struct page_path {
+	func_id func;
+	struct path_who who;
+	const struct path_step *steps; size_t count;
 };
 
 /* What a page shows. All is borrowed; texts are untrusted. */
@@ -31,6 +39,7 @@ struct page {
 	const struct page_calls *calls;
 	const struct sleeps *sleeps;
 	const struct page_locks *locks;
+	const struct page_path *path;
 	/* NULL unless two sides are compared: all above is of the one after. */
 	const struct page_before *before;
 };

@@ -216,6 +216,9 @@ function tellGrain() {
 		'fainter: the thread was blocked, or had no core (run-wait)' :
 		'the kernel\'s context switches are not known: waiting is ' +
 		'not told from running');
+	if (t.holds && t.holds.length > 0)
+		notes.push('dashed arrows: from who waited to who had what it ' +
+			   'waited for, when that let it go');
 	if (t.grain > 0)
 		notes.push(`what is shorter than ${format.time(t.grain)} is ` +
 			   'folded into boxes that tell how many they are');
@@ -304,8 +307,9 @@ function startTimelineMouse() {
 		}
 		const d = timeline.hit(e.offsetX, e.offsetY);
 
-		showTip($('span-tip'), d && !moved ? timeline.title(d.i) : null, d && timeline.tell(d),
-			e.offsetX, e.offsetY);
+		showTip($('span-tip'), !d || moved ? null : d.step ?
+			timeline.stepTitle(d.step) : timeline.title(d.i),
+			d && timeline.tell(d), e.offsetX, e.offsetY);
 	});
 	canvas.addEventListener('wheel', e => {
 		if (e.ctrlKey)

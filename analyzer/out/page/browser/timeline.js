@@ -8,6 +8,11 @@ const CALL = 0, GUEST = 1, LOST = 2, RUN = 3, OFF = 4;
  * rows that a lane has until it is opened by a click on its name. */
 const LANE_ROW = 15, NAMES = 200, AXIS = 22, CLOSED = { thread: 7, coroutine: 3 };
 
+/* Steps of a path: enum path_kind. */
+const STEPS = ['runs', 'run-wait', 'waits for', 'blocked', 'other wait',
+	       'suspended', 'not recorded'];
+const RUNS = 0, WAITS = 2, SUSPENDED = 5;
+
 /* The spans of the data as arrays; times since the begin of the time line. */
 function readSpans(from) {
 	const count = from.from.length;
@@ -53,6 +58,8 @@ const timeline = {
 		this.all.sort((x, y) => x.isCoroutine - y.isCoroutine ||
 			x.begin - y.begin || x.i - y.i);
 		this.of = new Map(this.all.map(l => [l.i, l]));
+		this.path = this.pathLane(this.data.path);
+		this.holds = this.data.holds || [];
 		this.filter(() => true);
 		this.whole();
 	},
@@ -104,6 +111,13 @@ const timeline = {
 		}
 		return low;
 	},
+	/* What the slowest request did stands above all lanes. */
+	pathLane(path) {
+		return path && { i: -1, rows: [], shown: 1, steps: path.steps,
+			tail: '', name: 'path of the slowest ' +
+			functions.name(path.func) + (path.coroutine ?
+			` #${path.coroutine}` : '') };
+	},
 	filter(isShown) {
 		this.lanes = this.all.filter(isShown);
 		this.top = 0;
@@ -115,6 +129,10 @@ const timeline = {
 
 		for (const lane of this.all)
 			lane.y = -1;
+		if (this.path) {
+			this.path.y = y;
+			y += LANE_ROW + 8;
+		}
 		for (const lane of this.lanes) {
 			const most = lane.isOpen ? Infinity :
 				CLOSED[lane.isCoroutine ? 'coroutine' : 'thread'];
@@ -185,6 +203,9 @@ const timeline = {
 				this.drawLane(lane, y);
 		}
 		this.drawArrows();
+		this.drawHolds();
+		if (this.path)
+			this.drawPath(this.path, this.path.y - this.top);
 		this.drawMarked(height);
 		this.drawNames(height);
 		this.drawAxis(height);
@@ -376,11 +397,14 @@ const timeline = {
 		if (!other || other.y < 0 || x < NAMES || x > this.width)
 			return;
 		const from = other.y - this.top + 7, to = y + 7;
-		const end = isResume ? to : from, begin = isResume ? from : to;
-		const way = end > begin ? -1 : 1;
 
 		p.strokeStyle = p.fillStyle = isResume ? this.colour.accent :
 			this.colour.dim;
+		this.drawVertical(x, isResume ? from : to, isResume ? to : from);
+	},
+	drawVertical(x, begin, end) {
+		const p = this.paper, way = end > begin ? -1 : 1;
+
 		p.lineWidth = 1;
 		p.beginPath();
 		p.moveTo(x, begin);
@@ -391,6 +415,74 @@ const timeline = {
 		p.lineTo(x - 3, end + way * 6);
 		p.lineTo(x + 3, end + way * 6);
 		p.fill();
+	},
+	/* Who waited, and who held what it waited for, until that let it go. */
+	drawHolds() {
+		const p = this.paper;
+
+		this.held = 0;
+		for (const [lane, from, length, holder, at] of this.holds) {
+			const to = this.of.get(lane - 1);
+			const by = this.of.get(holder - 1), x = this.x(at);
+
+			if (!to || !by || to.y < 0 || by.y < 0 || x < NAMES ||
+			    x > this.width || this.x(from + length) -
+			    this.x(from) < 5 || this.held >= 150)
+				continue;
+			this.held++;
+			p.strokeStyle = p.fillStyle = this.colour.more;
+			p.setLineDash([4, 3]);
+			this.drawVertical(x, to.y - this.top + 7,
+					  by.y - this.top + 7);
+			p.setLineDash([]);
+		}
+	},
+	drawPath(lane, y) {
+		const p = this.paper;
+
+		for (const step of lane.steps) {
+			const [from, length, kind, func] = step;
+			const x = Math.max(NAMES, this.x(from));
+			const right = Math.min(this.width,
+					       this.x(from + length));
+
+			if (right <= x || y < AXIS - LANE_ROW)
+				continue;
+			const w = Math.max(1, right - x);
+
+			p.globalAlpha = kind === SUSPENDED ? 0.25 : 1;
+			p.fillStyle = kind === RUNS ?
+				flame.fill.call(this, { func }) :
+				kind === WAITS ? this.colour.more :
+				kind === SUSPENDED ? this.colour.accent :
+				this.colour.none;
+			p.fillRect(x, y, w > 3 ? w - 1 : w, LANE_ROW - 1);
+			p.globalAlpha = 1;
+			this.drawn.push({ lane, step, x, y, w });
+			if (w > 24) {
+				p.fillStyle = this.colour['text-on-box'];
+				p.fillText(fitText(p, this.stepTitle(step),
+						   w - 6), x + 3,
+					   y + LANE_ROW / 2);
+			}
+		}
+	},
+	stepTitle([, , kind, func]) {
+		const name = func ? functions.name(func) : '';
+
+		return kind === RUNS && name !== '' ? name :
+			`${STEPS[kind]} ${name}`;
+	},
+	/* By whom a step is explained: who ran or held the lock meanwhile, or
+	 * resumed it. */
+	tellStep([from, length, kind, , by]) {
+		const lines = [`${STEPS[kind]}: ${format.time(length)}, from ` +
+			`${format.moment(from)} on`];
+		const other = this.of.get(by - 1);
+
+		if (other)
+			lines.push(`because of ${other.name}`);
+		return lines;
 	},
 	drawMarked(height) {
 		this.drawTimes(this.part, this.colour.accent, height);
@@ -421,7 +513,8 @@ const timeline = {
 
 		p.fillStyle = this.colour.back;
 		p.fillRect(0, 0, NAMES - 2, height);
-		for (const lane of this.lanes) {
+		for (const lane of [...(this.path ? [this.path] : []),
+				    ...this.lanes]) {
 			const y = lane.y - this.top;
 
 			if (y < AXIS - LANE_ROW || y > height)
@@ -490,6 +583,11 @@ const timeline = {
 
 		if (!d)
 			return;
+		if (d.step) {
+			if (d.step[3])
+				this.onChoose(d.step[3]);
+			return;
+		}
 		this.chosen = d.i;
 		if (this.spans.func[d.i])
 			this.onChoose(this.spans.func[d.i]);
@@ -524,7 +622,22 @@ const timeline = {
 
 	/* ---- what is told ---- */
 
-	tell({ lane, i }) {
+	/* Its longest wait for something that another thread held. */
+	tellHold(lines, lane, i) {
+		const { from, to } = this.spans;
+		const hold = this.holds.find(h => h[0] === lane.i + 1 &&
+			h[1] >= from[i] && h[1] + h[2] <= to[i] &&
+			this.of.has(h[3] - 1));
+
+		if (hold)
+			lines.push(`waited ${format.time(hold[2])} for ` +
+				`${hold[5]}, because of ` +
+				this.of.get(hold[3] - 1).name);
+	},
+
+	tell({ lane, i, step }) {
+		if (step)
+			return this.tellStep(step);
 		const s = this.spans, length = s.to[i] - s.from[i];
 		const lines = [`took ${format.time(length)}, from ` +
 			`${format.moment(s.from[i])} to ` +
@@ -538,6 +651,7 @@ const timeline = {
 		if (ready > 0)
 			lines.push('its thread had no core (run-wait) for ' +
 				   format.time(ready));
+		this.tellHold(lines, lane, i);
 		if (s.folded[i])
 			lines.push('stands for several spans that are too ' +
 				'short to be shown, as long as they are ' +
