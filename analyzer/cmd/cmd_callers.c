@@ -220,6 +220,10 @@ static void print_functions(const struct load *load, struct printer *p,
 
 	reading_print_header(load);
 	if (!p->table.csv) {
+		if (cct_knows_switches(load->session->cct, NULL, NULL))
+			table_note("note: shares are of total, the elapsed "
+				   "time; those of weft report are of time on "
+				   "the CPU");
 		print_tables(p, f, shown);
 		if (shown < count)
 			putchar('\n');

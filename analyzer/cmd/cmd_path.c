@@ -19,6 +19,8 @@
 
 /* Steps of the request, and of each of those because of whom it waited. */
 enum { USUAL_TOP = 30, TOP_BELOW = 5 };
+/* Two stacks in a line may be of any length. */
+enum { PIPED = 160 };
 /* Two that wait for one another by turns could be followed for ever. */
 enum { MOST_DEPTH = 20 };
 /* Spans that are kept: shorter calls are folded if there are more. */
@@ -459,7 +461,7 @@ static void print_requests(struct reading *r, const struct chronicle_found *f,
 {
 	struct path *const p = path_new(r->load.session, f, w);
 	struct table t = { .source.session = r->load.session,
-			   .csv = table_args.csv };
+			   .csv = table_args.csv, .piped = PIPED };
 	char text[OUT_NUMBER];
 
 	reading_print_header(&r->load);

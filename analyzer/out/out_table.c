@@ -126,20 +126,32 @@ static bool drop_one(const struct out_table *table, struct fit *fit)
 	return true;
 }
 
-/* Cut columns that may be cut, from first to last, until the line fits. */
+/* The column that is cut next: the widest one; table->count: none is left. */
+static size_t widest(const struct out_table *table, const struct fit *fit)
+{
+	size_t best = table->count;
+
+	for (size_t i = 0; i < table->count; i++) {
+		const size_t least = table->columns[i].shrink;
+
+		if (!fit->hidden[i] && least > 0 && fit->width[i] > least &&
+		    (best == table->count || fit->width[i] > fit->width[best]))
+			best = i;
+	}
+	return best;
+}
+
+/* Cut columns that may be cut until the line fits. */
 static void shrink(const struct out_table *table, struct fit *fit,
 		   size_t width)
 {
-	for (size_t i = 0; i < table->count; i++) {
-		const size_t line = line_width(table, fit, false);
-		const size_t least = table->columns[i].shrink;
+	size_t line = line_width(table, fit, false), i;
 
-		if (line <= width)
+	for (; line > width; line--) {
+		i = widest(table, fit);
+		if (i == table->count)
 			return;
-		if (fit->hidden[i] || least == 0 || fit->width[i] <= least)
-			continue;
-		fit->width[i] = fit->width[i] - least > line - width ?
-				fit->width[i] - (line - width) : least;
+		fit->width[i]--;
 	}
 }
 
@@ -177,7 +189,7 @@ static char *cut_name(const char *text, size_t width)
 static void print_cell(FILE *to, const char *text, size_t width,
 		       const struct out_column *column, bool is_last)
 {
-	char *const cut = column->is_name ?
+	char *const cut = column->is_name && !column->keep_end ?
 		cut_name(text, width) :
 		out_escape_cut(mem_copy(text), width, column->keep_end);
 	const size_t taken = out_escape_width(cut);

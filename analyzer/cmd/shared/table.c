@@ -224,7 +224,8 @@ void table_end(struct table *t)
 	if (t->csv)
 		return;
 	if (t->count > 0)
-		out_table_print(t->text, stdout, out_table_terminal(stdout));
+		out_table_print(t->text, stdout,
+				out_table_terminal(stdout) ?: t->piped);
 	out_table_free(t->text);
 }
 

@@ -77,6 +77,8 @@ struct table {
 	bool csv;
 	bool has_bounds;         /* rows begin with a func_id, and times of
 	                          * functions that are upper bounds get a ~ */
+	size_t piped;            /* the width of a line where stdout is no
+	                          * terminal; 0: what the rows take */
 	/* Private. */
 	struct out_column how[METRIC_COLUMNS];
 	struct out_table *text;
