@@ -76,7 +76,7 @@ data lanes >lanes
 whole=$(awk '/^set xrange/ { gsub(/.*:|\]/, ""); print $0 * 1000 }' lanes.gp)
 data heat | awk -F'\t' -v whole="$whole" '{ split($2, p, " ")
 	printf "%.0f %g %s\n", p[1] * 240000 / whole, p[3], $1 }' | sort >heat
-awk -F, -v whole="$whole" 'NR > 1 && ($18 == "returned" || $18 == "unwound") {
+awk -F, -v whole="$whole" 'NR > 1 && ($19 == "returned" || $19 == "unwound") {
 	for (b = 8; 2 * b <= $11; b *= 2) ;
 	count[int($10 * 240 / whole) " " ($11 < 8 ? 1 : b)]++ }
 END { for (c in count)
