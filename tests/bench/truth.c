@@ -1,10 +1,12 @@
-/* truth.c - functions that know how long they take. "truth [ROUNDS [SEED]]":
- * callers with work of their own call leaves of about 12, 32, 104, 308 and
+/* truth.c - functions that know how long they take.
+ * "truth [ROUNDS [SEED [FILE]]]": callers with work of their own call leaves of about 12, 32, 104, 308 and
  * 1,024 ns (other lengths with a seed), whose steps wait for each other
  * (chain) or may overlap (wide). Each function has a twin without hooks, made
  * of the same lines. The twins are timed in long loops, in turn with the
  * recorded calls, so that a machine that changes its speed changes it for both.
- * Prints "true SELF CALLS NAME": self in ns, of all its calls together.
+ * Prints "true SELF CALLS NAME": self in ns, of all its calls together. Runs with
+ * one FILE do the same work, whatever the machine's speed is: the first one
+ * writes there what it chose.
  * flags: -finstrument-functions
  * SPDX-License-Identifier: MIT */
 #include <stdint.h>
@@ -142,6 +144,41 @@ OUTSIDE static void choose(struct pair *p, size_t i, uint64_t *seed)
 	p->calls = (long)(ROUND_NS / (leaf + own)) + 1;
 }
 
+/* Take the work of the run before. False: there was none. */
+OUTSIDE static int read_plan(const char *path)
+{
+	FILE *const f = path ? fopen(path, "r") : NULL;
+	size_t n = 0;
+
+	while (f && n < PAIRS_MADE &&
+	       fscanf(f, "%ld %ld %ld", &pairs[n].calls, &pairs[n].own,
+		      &pairs[n].leaf) == 3)
+		n++;
+	if (f)
+		fclose(f);
+	return n == PAIRS_MADE;
+}
+
+OUTSIDE static void write_plan(const char *path)
+{
+	FILE *const f = path ? fopen(path, "w") : NULL;
+
+	for (size_t i = 0; f && i < PAIRS_MADE; i++)
+		fprintf(f, "%ld %ld %ld\n", pairs[i].calls, pairs[i].own,
+			pairs[i].leaf);
+	if (f)
+		fclose(f);
+}
+
+OUTSIDE static void choose_all(uint64_t seed, const char *plan)
+{
+	if (read_plan(plan))
+		return;
+	for (size_t i = 0; i < PAIRS_MADE; i++)
+		choose(&pairs[i], i, &seed);
+	write_plan(plan);
+}
+
 /* The call itself and the loop are half the caller's and half the leaf's. So is
  * what the two save by overlapping. */
 OUTSIDE static void measure(struct pair *p)
@@ -157,10 +194,9 @@ OUTSIDE static void measure(struct pair *p)
 OUTSIDE int main(int argc, char **argv)
 {
 	const long rounds = argc > 1 ? atol(argv[1]) : 10;
-	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
 
-	for (size_t i = 0; i < PAIRS_MADE; i++)
-		choose(&pairs[i], i, &seed);
+	choose_all(argc > 2 ? strtoull(argv[2], NULL, 10) : 0,
+		   argc > 3 ? argv[3] : NULL);
 	for (long k = 0; k < rounds; k++)
 		for (size_t i = 0; i < PAIRS_MADE; i++) {
 			struct pair *const p = &pairs[i];

@@ -32,6 +32,27 @@ table() {
 		tee -a "$T/all"
 }
 
+# With a reference of the build without hooks; the truth is the mean of runs before
+# and after, which nothing samples.
+referenced() {
+	gcc -O2 -g -D_GNU_SOURCE -o "$T/plain" tests/bench/truth.c || exit 1
+	for run in 1 2 3 4; do
+		rm -f "$T/plan"
+		"$T/plain" "$rounds" 0 "$T/plan" >"$T/before"
+		recorded --sample-rate 4000 --reference="$T/plain" -- \
+			"$T/truth-gcc-O2" "$rounds" 0 "$T/plan"
+		"$T/plain" "$rounds" 0 "$T/plan" >"$T/after"
+		paste -d ' ' "$T/before" "$T/after" | awk '{
+			printf "true %.0f %d %s\n", ($2 + $6) / 2, $3, $4
+		}' >"$T/truth"
+		echo
+		echo "== gcc -O2 with --reference=PLAIN, run $run"
+		"$WEFT" report --csv --top 0 "$T/trace" >"$T/csv" 2>/dev/null &&
+			lua5.4 tests/bench/truth_table.lua "$T/csv" "$T/truth" \
+				reference
+	done
+}
+
 # recorded PROGRAM...: into $T/trace.
 recorded() {
 	rm -rf "$T/trace"
@@ -53,6 +74,7 @@ for c in gcc clang; do
 		done
 	done
 done
+referenced
 for l in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
 	command -v $l >/dev/null || continue
 	$l tests/bench/truth.lua $((rounds * 2)) true >"$T/truth"

@@ -3,7 +3,7 @@
 # net times are nearer to the truth than raw ones, or as near as their errors
 # say. tests/bench/truth.sh says how near, at full length. Without samples,
 # constants that the recorder has measured are taken off: at a user's wish, and
-# where the kernel refuses samples.
+# where the kernel refuses samples. With a reference, all are inside their errors.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 
@@ -100,6 +100,30 @@ done
 for l in lua5.4 luajit; do
 	longer in_lua 50 $l
 done
+
+# The reference is of the build without hooks, as the truth is. It is the mean of
+# runs before and after, which nothing samples: a sample costs a tenth here.
+referenced() {
+	rm -f "$T/plan"
+	"$T/plain" 20 0 "$T/plan" >"$T/before" || fail "no truth"
+	record --sample-rate 4000 --reference="$T/plain" -- \
+		"$T/truth-program" 20 0 "$T/plan" || fail "reference: $(cat "$T/err")"
+	"$T/plain" 20 0 "$T/plan" >"$T/after" || fail "no truth"
+	paste -d ' ' "$T/before" "$T/after" | awk '{
+		printf "true %.0f %d %s\n", ($2 + $6) / 2, $3, $4 }' >"$T/truth"
+	report
+	nothing_lost
+	lua5.4 tests/bench/truth_table.lua "$T/report.csv" "$T/truth" reference \
+		>"$T/table" || fail "with a reference: $(cat "$T/table")"
+	echo "note: with a reference: $(tail -n 2 "$T/table" | paste -sd ';')"
+}
+if ! no_switches >/dev/null; then
+	gcc -O2 -g -D_GNU_SOURCE -o "$T/plain" tests/bench/truth.c &&
+		gcc -O2 -g -D_GNU_SOURCE -finstrument-functions \
+			-o "$T/truth-program" tests/bench/truth.c ||
+		fail "no program with a plain build"
+	one_of 3 referenced
+fi
 
 native "gcc -O2" 5 --sample-rate 0
 calibrated "without samples"
