@@ -143,7 +143,7 @@ attempt() {
 	esac
 	# A judgement of times needs some more samples.
 	case $2 in
-	"weft validate "*) export ROUNDS=100 ;;
+	"weft validate "*) export ROUNDS=30 ;;
 	*) export ROUNDS=10 ;;
 	esac
 	bash -eu -c "$2" >out 2>err </dev/null || status=$?
