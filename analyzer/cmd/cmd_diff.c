@@ -113,16 +113,17 @@ static void print_times(const struct sides *sides)
 	const struct diff *const d = sides->diff;
 	char before[OUT_NUMBER], after[OUT_NUMBER];
 
-	table_note("a session's self time: %s before, %s after (%+.1f%%)",
-		   out_number_time(before, d->before),
-		   out_number_time(after, d->after),
-		   d->before > 0 ? 100 * (d->after / d->before - 1) : 0);
+	table_note("a session's %s time: %s before, %s after (%+.1f%%)",
+		   d->has_cpu ? "CPU" : "self",
+		   out_number_time(before, d->time[0]),
+		   out_number_time(after, d->time[1]),
+		   d->time[0] > 0 ? 100 * (d->time[1] / d->time[0] - 1) : 0);
 	if (sides->before.session->part_count < 2 ||
 	    sides->after.session->part_count < 2)
 		table_note("note: whether a change is chance is not known: "
 			   "that takes two sessions or more on each side");
 	if (d->no_core[0] + d->no_core[1] >
-	    (d->before + d->after) * USUAL_MIN / 100)
+	    (d->time[0] + d->time[1]) * USUAL_MIN / 100)
 		table_note("note: other threads had the core for another %s "
 			   "before, %s after; no row counts that",
 			   out_number_time(before, d->no_core[0]),
@@ -203,8 +204,8 @@ static const struct metric metrics[] = {
 	FIGURE("adds", get_added, .key = "added_ns",
 	       .help = "time that the change adds to a session"),
 	FIGURE("share", get_share,
-	       .help = "that as a share of the self time before; of sleep, of "
-	       "the sleep before"),
+	       .help = "that as a share of the CPU time before; of waits, of "
+	       "that and all waits; of sleep, of the sleep"),
 	{ "because", METRIC_TEXT, 0, NULL, "reason", .get = get_reason,
 	  .help = "what changed" },
 	FIGURE("was", get_figure, .drop = 1,
@@ -240,14 +241,13 @@ static const struct opt opts[] = {
 	  "on any machine" },
 	{ .type = OPT_SHARE, .letter = 'm', .name = "min-share",
 	  .arg = "PERCENT", .to = &arg_min, .help = "leave out rows that add "
-	  "or take less than this share of the self time before (default: "
+	  "or take less than this share of the time before (default: "
 	  "0.1; with --counts, of the function's calls: 0)" },
 	{ .type = OPT_GROWTH, .name = "fail-over", .arg = "PERCENT",
 	  .to = &arg_limit, .help = "exit with status 4 if a single change "
-	  "that is not chance adds more than this share of the self time "
-	  "before (of sleep: of the sleep before; with --counts: of a "
-	  "function's calls, or of its distinct stacks); times are compared "
-	  "as with --raw" },
+	  "that is not chance adds more than this share of the time "
+	  "before (see share; with --counts: of a function's calls, or of "
+	  "its distinct stacks); times are compared as with --raw" },
 	TABLE_OPTS(view),
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_net_opts },

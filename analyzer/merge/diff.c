@@ -52,7 +52,8 @@ struct maker {
 	struct map *edge_of;     /* by caller, func * 2 + is_again: index + 1 */
 	struct diff *out;
 	size_t room;
-	double sleep[2];         /* by side, ns a session */
+	/* By side, ns a session; waking: on the CPU, or waiting. */
+	double sleep[2], waking[2];
 	/* Rows by the fastest calls, for the rows of means with that index. */
 	struct fastest { size_t mean; struct diff_row row; } *fastest;
 	size_t fastest_count, fastest_room;
@@ -226,12 +227,19 @@ static double ratio(double part, double whole)
 	return whole > 0 ? part / whole : 0;
 }
 
+/* What a change is a part of, by side, ns a session. */
+static const double *whole(const struct maker *m, const struct diff_row *row)
+{
+	return row->reason == DIFF_SLEEP ? m->sleep :
+	       row->reason == DIFF_WAIT ? m->waking : m->out->time;
+}
+
 /* Is the change large enough to be told? */
 static bool is_large(const struct maker *m, const struct diff_row *row)
 {
-	return fabs(row->added) > LEAST * (row->reason == DIFF_SLEEP ?
-		fmax(m->sleep[0], m->sleep[1]) :
-		fmax(m->out->before, m->out->after));
+	const double *const of = whole(m, row);
+
+	return fabs(row->added) > LEAST * fmax(of[0], of[1]);
 }
 
 /* Keep the row if it is large enough; its chance is corrected later. */
@@ -487,9 +495,8 @@ static void end_rows(struct maker *m)
 	for (size_t i = 0; i < d->count; i++) {
 		struct diff_row row = d->rows[i];
 
-		row.share = 100 * ratio(row.added,
-			row.reason == DIFF_SLEEP && m->sleep[0] > 0 ?
-			m->sleep[0] : d->before);
+		row.share = 100 * ratio(row.added, whole(m, &row)[0] > 0 ?
+			whole(m, &row)[0] : d->time[0]);
 		if (is_large(m, &row))
 			d->rows[kept++] = row;
 	}
@@ -497,43 +504,56 @@ static void end_rows(struct maker *m)
 	order_sort(d->rows, kept, compare_rows);
 }
 
-/* What a side's functions took, ns a session, and whether it knows how much of
- * that was off the CPU: in all sessions, and as report does, for nine tenths of
- * the time. Match 0 has the time in no function. */
-static double whole_of(struct maker *m, int side, bool *has_cpu)
+/* Does a side know how much of its time was off the CPU: in all sessions, and
+ * as report does, for nine tenths of the time? Match 0 has the time in no
+ * function, which is of no function's whole. */
+static bool knows_cpu(const struct session *s, const struct diff_figures *all)
 {
-	const struct session *const s = m->side[side];
+	if (s->part_count == 0 || all->unknown >= all->self / 10)
+		return false;
+	for (size_t i = 0; i < s->part_count; i++)
+		if (!s->parts[i].cpu)
+			return false;
+	return true;
+}
+
+static struct diff_figures sum_of(const struct maker *m, int side)
+{
 	struct diff_figures all = { .self = 0 };
 
 	for (uint32_t i = 0; i < m->matches.count; i++) {
-		all.self += m->func[side][i].self;
-		all.unknown += m->func[side][i].unknown;
-		all.ready += m->func[side][i].ready;
-		all.sleep += m->func[side][i].sleep;
+		const struct diff_figures *const f = &m->func[side][i];
+
+		all.self += f->self;
+		all.unknown += f->unknown;
+		all.sleep += f->sleep;
+		if (i == 0)
+			continue;
+		all.off += MIN(f->off, f->self);
+		all.ready += MIN(f->ready, MIN(f->off, f->self));
 	}
-	*has_cpu &= s->part_count > 0 && all.unknown < all.self / 10;
-	for (size_t i = 0; i < s->part_count; i++)
-		*has_cpu &= s->parts[i].cpu;
-	m->sleep[side] = (double)all.sleep / m->sessions[side];
-	all.self -= m->func[side][0].self;
-	all.ready -= m->func[side][0].ready;
-	m->out->no_core[side] = (double)MIN(all.ready, all.self) /
-				m->sessions[side];
-	return (double)all.self / m->sessions[side];
+	return all;
 }
 
-/* What was without a core counts on neither side, if both know it. */
+/* What the functions of each side took, ns a session. */
 static void measure(struct maker *m)
 {
+	const struct diff_figures all[2] = { sum_of(m, 0), sum_of(m, 1) };
 	struct diff *const d = m->out;
 
-	d->has_cpu = true;
-	d->before = whole_of(m, 0, &d->has_cpu);
-	d->after = whole_of(m, 1, &d->has_cpu);
-	for (int side = 0; side < 2; side++)
-		d->no_core[side] *= d->has_cpu;
-	d->before -= d->no_core[0];
-	d->after -= d->no_core[1];
+	d->has_cpu = knows_cpu(m->side[0], &all[0]) &&
+		     knows_cpu(m->side[1], &all[1]);
+	for (int k = 0; k < 2; k++) {
+		const double n = m->sessions[k];
+		const uint64_t off = d->has_cpu ? all[k].off : 0,
+			       ready = d->has_cpu ? all[k].ready : 0;
+
+		d->time[k] = (double)(all[k].self - m->func[k][0].self - off) /
+			     n;
+		d->no_core[k] = (double)ready / n;
+		m->waking[k] = d->time[k] + (double)(off - ready) / n;
+		m->sleep[k] = (double)all[k].sleep / n;
+	}
 }
 
 /* Add all rows that are large enough. All edges are weighed first: a row of
@@ -561,7 +581,7 @@ static double sessions_of(const struct session *s)
 	return s->part_count > 0 ? (double)s->part_count : 1;
 }
 
-/* The order matters: before and after decide which rows are large enough, and
+/* The order matters: the wholes decide which rows are large enough, and
  * the number of rows decides how chances are corrected. */
 struct diff *diff_new(struct session *before, struct session *after)
 {

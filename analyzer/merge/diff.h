@@ -26,8 +26,9 @@ struct diff_row {
 	                         * the caller that adds most */
 	double added;           /* ns a session; < 0: it takes less. For the
 	                         * first three reasons with all that it calls */
-	double share;           /* that in percent of the self time before; of
-	                         * sleep: of the sleep before, if there was */
+	double share;           /* that in percent of time[0]; of waits: of
+	                         * that and all waits before; of sleep: of the
+	                         * sleep before, if there was */
 	double was, is;         /* first three reasons: calls a session; others:
 	                         * ns a call */
 	bool is_fastest;        /* was, is: of each session's fastest call */
@@ -36,14 +37,15 @@ struct diff_row {
 	                         * rows, 0 to 1; -1: not known */
 };
 
-/* A comparison of two sides. Changes of less than a five-thousandth of the
- * whole time (of sleep: of all sleep) have no row, so the rows need not add up
- * to after - before. */
+/* A comparison of two sides. Changes of less than a five-thousandth of
+ * what their share is of have no row, so the rows need not add up to the
+ * difference. */
 struct diff {
 	struct diff_row *rows;
 	size_t count;
-	double before, after;   /* self of all functions, ns a session: waiting
-	                         * included, sleep and no_core not */
+	double time[2];         /* by side, ns a session: of all functions on
+	                         * the CPU, or, without has_cpu, their self
+	                         * time */
 	double no_core[2];      /* by side: self time without a core, ns a
 	                         * session, as far as is known; in no row */
 	bool has_cpu;           /* both sides know times off the CPU, for nine

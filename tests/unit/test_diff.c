@@ -282,6 +282,27 @@ void test_diff_shares_are_of_self(void)
 	session_free(after);
 }
 
+/* What waits nearly all the time, and works twice as long. */
+void test_diff_shares_are_of_cpu_time(void)
+{
+	struct program a = plain, b;
+	struct diff_row row;
+	bool has_cpu;
+
+	a.has_cpu = true;
+	a.off = 100 * a.leaf_ns;
+	a.leaf_ns += a.off;
+	b = a;
+	b.leaf_ns += plain.leaf_ns;
+	row = leaf_row(&a, &b, &has_cpu);
+	CHECK(has_cpu && row.reason == DIFF_COST && row.share > 25);
+	b = a;
+	b.leaf_ns += a.off;
+	b.off *= 2;
+	row = leaf_row(&a, &b, &has_cpu);
+	CHECK(row.reason == DIFF_WAIT && row.share > 80 && row.share <= 100);
+}
+
 /* As report, diff takes times off the CPU if they are known for nine tenths of
  * the time. */
 void test_diff_needs_nine_tenths_of_switches(void)
@@ -306,7 +327,7 @@ void test_diff_of_the_same_is_nothing(void)
 	struct diff *const d = diff_new(a, a);
 
 	CHECK_EQ(d->count, 0);
-	CHECK(d->before > 0 && d->before <= d->after);
+	CHECK(d->time[0] > 0 && d->time[0] <= d->time[1]);
 	diff_free(d);
 	session_free(a);
 }

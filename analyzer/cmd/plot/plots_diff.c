@@ -67,9 +67,9 @@ static const char *describe_sides(struct plots *p, const struct diff *d,
 {
 	char a[OUT_NUMBER], b[OUT_NUMBER];
 
-	return plots_text(p, "self time of a session: %s before, %s after"
-		"%s%s%s",
-		out_number_time(a, d->before), out_number_time(b, d->after),
+	return plots_text(p, "%s time of a session: %s before, %s after"
+		"%s%s%s", d->has_cpu ? "CPU" : "self",
+		out_number_time(a, d->time[0]), out_number_time(b, d->time[1]),
 		d->no_core[0] + d->no_core[1] > 0 ?
 		", without waits for a core" : "",
 		d->count == 0 ? "; no function takes more or less" :

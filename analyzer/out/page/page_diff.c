@@ -68,8 +68,9 @@ void page_diff_put(FILE *to, const struct page_before *b,
 	const struct diff *const d = b->diff;
 	const double tick = (double)after->tick_hz / 1e9;
 
-	fprintf(to, "{\"before\":%.17g,\"after\":%.17g,\"sessions\":[%zu,%zu]",
-		d->before * tick, d->after * tick, b->session->part_count,
+	fprintf(to, "{\"of\":\"%s\",\"before\":%.17g,\"after\":%.17g,"
+		"\"sessions\":[%zu,%zu]", d->has_cpu ? "CPU" : "self",
+		d->time[0] * tick, d->time[1] * tick, b->session->part_count,
 		after->part_count);
 	for (size_t k = 0; k < sizeof(columns) / sizeof(columns[0]); k++) {
 		fprintf(to, ",\n\"%s\":[", columns[k].name);

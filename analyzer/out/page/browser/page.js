@@ -502,7 +502,8 @@ function startChanges() {
 		{ ...column('adds', d.added, signed(format.time),
 			    'time that the change adds to a session') },
 		column('share', d.share, signed(x => `${(100 * x).toFixed(1)}%`),
-		       'as a share of the self time before'),
+		       `as a share of the ${d.of} time before; of waits, of that ` +
+		       'and all waits; of sleep, of the sleep'),
 		{ title: 'because', unit: 'text', width: '170px',
 		  value: row => d.because[row] },
 		column('was', d.was, (_, row) => figure(d.was, row),
@@ -522,7 +523,7 @@ function startChanges() {
 	table.show(d.func.map((_, i) => i));
 	$('change-filter').addEventListener('input', filter);
 	filter();
-	$('change-sum').textContent = 'a session\'s self time: ' +
+	$('change-sum').textContent = `a session's ${d.of} time: ` +
 		`${format.time(d.before)} before, ${format.time(d.after)} after`;
 }
 
