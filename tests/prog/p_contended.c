@@ -1,7 +1,7 @@
 /* p_contended.c - THREADS threads take one of eight locks at a time, and keep
  * it for a moment, until a lock was found taken WAITS times. Prints of each
- * lock how often it was, and how long getting it took then, by the program's own
- * clock around each call: "wait ADDRESS COUNT NS".
+ * lock how often it was, and how long getting it took then, by the program's
+ * own clock around each call: "wait ADDRESS COUNT NS".
  * flags: -finstrument-functions -lpthread
  * SPDX-License-Identifier: MIT */
 #include <pthread.h>
