@@ -98,6 +98,51 @@ void test_page_has_no_html_from_names(void)
 	}
 }
 
+/* A lane of a thread; the caller frees its spans. */
+static struct track lane_of(uint32_t thread)
+{
+	struct track k = { .thread = thread, .runs = 1, .active = 100,
+			   .from = 0, .to = 100, .count = 1 };
+
+	k.spans = mem_alloc(sizeof(*k.spans));
+	k.spans[0] = (struct span){ .end = 100, .kind = SPAN_ACTIVE,
+				    .to = TRACK_NONE };
+	return k;
+}
+
+/* Thread 1 waits from 10 to 60 for what thread 0 has, which has such a name. */
+void test_page_tells_who_held_what_without_its_html(void)
+{
+	struct session *const s = sessions_new(1000000000, "t");
+	struct track lanes[2] = { lane_of(0), lane_of(1) };
+	const struct chronicle_found found = { .tracks = lanes, .count = 2,
+					       .to = 100 };
+	const func_id place = sessions_func(s, 1, 16,
+					    "</script><img src=x>\x1b[31m");
+	struct waits_span span = { .of = { 0, WAIT_MUTEX, 64 }, .begin = 10,
+		.end = 60, .thread = 1, .owner = 7, .place = place };
+	const struct waits waits = { .spans = &span, .span_count = 1 };
+	const struct page_locks locks = { .waits = &waits };
+	char *text = NULL, *data;
+	size_t size;
+
+	s->threads = realloc(s->threads, 2 * sizeof(*s->threads));
+	s->threads[s->thread_count++] = s->threads[0];
+	s->threads[0].tid = 7;
+	cct_root(s->cct, 0);
+	write_page(open_memstream(&text, &size), (struct page){ .session = s,
+		.title = "t", .head = "", .moments = &found, .locks = &locks },
+		s);
+	data = data_of(text);
+	CHECK_EQ(count_of(data, "<"), 0);
+	CHECK(strstr(data, "\"holds\":[[2,10,50,1,60,\"mutex "
+		     "\\u003c/script>\\u003cimg src=x>\\\\x1b[31m\"]]}") !=
+	      NULL);
+	mem_free_all(lanes[0].spans, lanes[1].spans);
+	free(text);
+	free(data);
+}
+
 /* ---- folding ------------------------------------------------------------- */
 
 /* calls, self and suspended of all nodes. */
