@@ -23,6 +23,6 @@ one_of 5 as_counted
 
 # The same for people, of a single coroutine.
 id=$(awk -F, 'NR == 2 { print $11 }' "$T/path")
-"$WEFT" path --id "$id" "$T/trace" >"$T/said" || fail "weft path --id"
+COLUMNS=500 "$WEFT" path --id "$id" "$T/trace" >"$T/said" || fail "weft path --id"
 grep -q "^1\. coroutine: .*, coroutine $id\$" "$T/said" || fail "no title"
 grep -q ' suspended .*thread .*run_all' "$T/said" || fail "no resumer"
