@@ -258,6 +258,12 @@ const checkRange = () => {
 	mouse('mousemove', 0.5);
 	mouse('mousemove', 0.75);
 	mouse('mouseup', 0.75);
+	get('coroutine-kind').value = 'coroutines';
+	get('coroutine-kind').dispatchEvent(new Event('change'));
+	const both = () => [tables.coroutines, tables.locks].map(t => t ?
+		t.rows.length : 0);
+	const few = both();
+
 	is('half of it', Math.abs((range.to - range.from) / end - 0.5) < 0.02);
 	is('it is said', !get('part').hidden && get('part').offsetHeight > 0);
 	is('all of it', same(add(nodes.own.self), ran()));
@@ -287,6 +293,10 @@ const checkRange = () => {
 	is('by a key', range.isOn);
 	get('all-time').click();
 	is('by a button', !range.isOn);
+	is('coroutines and locks', both().every((n, i) => n >= few[i]));
+	range.choose(0, 1);
+	is('those of the begin', both().every((n, i) => n < few[i] || n === 0));
+	range.clear();
 };
 const f0 = { self: 0, total: 0, blocked: 0 };
 

@@ -248,8 +248,12 @@ function showRange() {
 	$('part-text').textContent = !range.isOn ? '' :
 		`from ${format.moment(range.from)} to ` +
 		`${format.moment(range.to)}: stacks, functions and single ` +
-		'calls, as the time line has them; all else is of the whole time';
+		'calls, as the time line has them; and the coroutines and ' +
+		'locks of that time, with their figures of the whole time';
 	makeFunctions();
+	startCoroutines.filter();
+	if (data.locks)
+		startLocks.filter();
 	if (data.calls)
 		startLatency.list(heat.chosen);
 	showStacks();
@@ -441,13 +445,15 @@ function fillBar(bar, rows) {
 	bar.barOf = row => most > 0 ? bar.value(row) / most : 0;
 }
 
-/* Rows of a filter's text, by the texts of its columns. */
-function filterTable(table, text) {
+/* Rows of a filter's text, by the texts of its columns, and of the range. */
+function filterTable(table, text, isInRange = () => true) {
 	const part = text.toLowerCase();
 	const texts = table.columns.filter(Table.isText);
+	const isFound = row => part === '' || texts.some(c =>
+		String((c.full || c.value)(row)).toLowerCase().includes(part));
 
-	table.filter(part === '' ? undefined : row => texts.some(c =>
-		String((c.full || c.value)(row)).toLowerCase().includes(part)));
+	table.filter(part === '' && !range.isOn ? undefined : row =>
+		isFound(row) && (!range.isOn || isInRange(row)));
 	return `${format.count(table.rows.length)} of ` +
 		`${format.many(table.all.length, 'row')}`;
 }
@@ -580,17 +586,22 @@ function startCoroutines() {
 				       rowsOf(data[kind.value]));
 		filter();
 	};
+	const ids = data.coroutines.columns.findIndex(c => c.name === 'id');
+	const isInRange = row => kind.value === 'bodies' ||
+		(kind.value === 'sleeps' ? range.has(row[6] - row[4], row[6]) :
+		 range.hasCoroutine(data.coroutines.values[ids][row]));
 	const filter = () => {
 		const more = kind.value !== 'coroutines' ? 0 :
 			meta.coroutines - data.coroutines.func.length;
 
 		$('coroutines-shown').textContent =
 			filterTable(tables.coroutines,
-				    $('coroutine-filter').value) +
+				    $('coroutine-filter').value, isInRange) +
 			(more > 0 ? `; ${format.count(more)} more, active for ` +
 			 'shorter, are in the table by body only' : '');
 	};
 
+	startCoroutines.filter = filter;
 	if (!data.sleeps)
 		kind.lastElementChild.remove();
 	kind.addEventListener('change', show);
@@ -656,9 +667,12 @@ function startLocks() {
 		show, lock => showTime(lock[7], lock[5]));
 	const filter = () => {
 		$('locks-shown').textContent =
-			filterTable(table, $('lock-filter').value);
+			filterTable(table, $('lock-filter').value, lock =>
+				range.has(lock[7], lock[7] + lock[5]) ||
+				range.hasWait(`${lock[0]} ${lock[1]}`));
 	};
 
+	startLocks.filter = filter;
 	table.show(data.locks);
 	$('lock-filter').addEventListener('input', filter);
 	filter();

@@ -8,6 +8,7 @@ const range = {
 	isOn: false,
 	whole: null,           /* the nodes of all the time, meanwhile */
 	figures: null,         /* by function */
+	lanes: null,           /* by the end of their names */
 	onChange() {},
 
 	choose(from, to) {
@@ -32,6 +33,30 @@ const range = {
 	/* Does any of a call lie in it? */
 	has(from, to) {
 		return !this.isOn || (from < this.to && to >= this.from);
+	},
+	/* Did a coroutine of that number run in it? One without a lane may
+	 * have. */
+	hasCoroutine(id) {
+		if (!this.lanes) {
+			this.lanes = new Map();
+			for (const l of timeline.all.filter(x => x.isCoroutine))
+				this.lanes.set(l.tail, [l,
+					...(this.lanes.get(l.tail) || [])]);
+		}
+		const lanes = this.lanes.get(` #${id}`) || [];
+		const runs = lane => {
+			const row = lane.rows[0] || [];
+			const k = row[timeline.firstAfter(row, this.from)];
+
+			return k !== undefined && timeline.spans.from[k] < this.to;
+		};
+
+		return lanes.length === 0 || lanes.some(runs);
+	},
+	/* The same of waits for what has that name, if all are known. */
+	hasWait(name) {
+		return timeline.holds.length === 0 || timeline.holds.some(h =>
+			h[5] === name && this.has(h[1], h[1] + h[2]));
 	},
 	use(made) {
 		Object.assign(nodes, made);
