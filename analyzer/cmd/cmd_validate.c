@@ -2,6 +2,7 @@
  * and tells how far the recorded times agree with samples of runs without weft
  * in them. findings/agreement compares them.
  * SPDX-License-Identifier: MIT */
+#include "analyzer/args/named.h"
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
@@ -22,7 +23,8 @@
 #include <unistd.h>
 
 /* The options. */
-static const char *arg_output, *arg_rate, *arg_plain;
+static const char *arg_output, *arg_rate, *arg_plain, *arg_slow_down,
+		  *arg_slowed;
 static size_t arg_top = 20;
 
 static const struct opt opts[] = {
@@ -32,6 +34,12 @@ static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .name = "plain", .arg = "PROGRAM",
 	  .to = &arg_plain, .help = "compare with this program, such as its "
 	  "build without -finstrument-functions" },
+	{ .type = OPT_TEXT, .name = "slow-down", .arg = "FUNCTION=NS",
+	  .to = &arg_slow_down, .help = "instead, check that this function "
+	  "alone takes that much longer a call in the build of --slowed" },
+	{ .type = OPT_TEXT, .name = "slowed", .arg = "PROGRAM",
+	  .to = &arg_slowed, .help = "the program, built with "
+	  "-DWEFT_DELAY_NS=NS (weft.h: WEFT_DELAY)" },
 	{ .type = OPT_TEXT, .name = "sample-rate", .arg = "HZ",
 	  .to = &arg_rate, .help = "samples a second, as in weft record" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
@@ -42,10 +50,16 @@ static const struct opt opts[] = {
 };
 
 /* The runs: one that is recorded, one that is recorded with a reference, and
- * two that are only sampled, which differ by chance alone. */
-enum { RECORDED, REFERENCED, ONE, OTHER, RUNS };
-static const char *const run_names[RUNS] = { "recorded", "referenced", "one",
-					     "other" };
+ * two that are only sampled, which differ by chance alone. With --slow-down,
+ * one with a reference, and one more of the program with a delay. */
+enum { RECORDED, REFERENCED, ONE, OTHER, RUNS, SLOWED = RUNS, ALL_RUNS };
+static const char *const run_names[ALL_RUNS] = { "recorded", "referenced",
+						 "one", "other", "slowed" };
+
+static bool has_reference(int run)
+{
+	return run == REFERENCED || run == SLOWED;
+}
 
 /* What is known of a function of the recorded run: how much of its own code the
  * runs have. */
@@ -57,7 +71,7 @@ struct row {
 
 struct comparison {
 	char dir[PATH_MAX];
-	struct load load[RUNS];
+	struct load load[ALL_RUNS];
 	size_t count;            /* functions + 1 */
 	double *own[RUNS], *raw; /* by func_id of the recorded run */
 };
@@ -99,12 +113,13 @@ static void be_recorder(const char *recorder, const char *trace, int run,
 	if (run == REFERENCED && arg_plain)
 		snprintf(reference, sizeof(reference), "--reference=%s",
 			 arg_plain);
-	if (run != RECORDED)
-		argv[n++] = run == REFERENCED ? reference : "--sample-only";
+	if (run != RECORDED || has_reference(run))
+		argv[n++] = has_reference(run) ? reference : "--sample-only";
 	argv[n++] = "--";
 	for (int i = 0; i < count; i++)
-		argv[n++] = i == 0 && arg_plain && run >= ONE ? arg_plain :
-			    program[i];
+		argv[n++] = i > 0 ? program[i] :
+			    run == SLOWED ? arg_slowed :
+			    arg_plain && run >= ONE ? arg_plain : program[i];
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	execv(recorder, (char **)argv);
 	_exit(127);
@@ -434,6 +449,121 @@ static void validate_print(const struct comparison *c)
 	print_rows(c);
 }
 
+/* ---- a known delay ------------------------------------------------------ */
+
+/* What a function took, in ns, all of it without what it waited: as recorded,
+ * and by the reference, with its variance. */
+struct took { double raw, net, variance; uint64_t calls; };
+
+/* By functions of the run that was not slowed. */
+static struct took *take_times(const struct comparison *c, int run,
+			       const struct map *of)
+{
+	struct session *const s = c->load[run].session;
+	const double tick = 1e9 / (double)s->tick_hz;
+	struct took *const took = mem_alloc(c->count * sizeof(*took));
+
+	for (node_id id = 1; id <= cct_count(s->cct); id++) {
+		const struct cct_node *const n = cct_get(s->cct, id);
+		const struct cct_sampled *const at = cct_sampled_of(s->cct, id);
+		const struct func *const f = func_get(s->funcs, n->func);
+		const double off = (double)cct_cpu_of(s->cct, id).off;
+		const uint64_t module = f->kind == FUNC_NATIVE && f->module ?
+					module_key(s->funcs, f->module) : 0;
+		const func_id known = map_find(of, module, f->offset);
+		struct took *const to = &took[!module ? 0 : known ? known :
+			named(of, module, f->name, strlen(f->name))];
+
+		to->raw += fmax((double)at->raw - off, 0) * tick;
+		to->net += fmax((double)n->self - off, 0) * tick;
+		to->variance += at->variance * tick * tick;
+		to->calls += n->calls;
+	}
+	return took;
+}
+
+/* How one kind of time of all functions has changed; told in parts of what
+ * should have been added. */
+static void print_growth(const struct comparison *c, const char *what,
+			 const struct took *before, const struct took *after,
+			 func_id slowed, double added, size_t kind)
+{
+	char a[OUT_NUMBER], b[OUT_NUMBER];
+	double grown = 0, all = 0, most = 0;
+	func_id other = 0;
+
+	for (func_id f = 1; f < c->count; f++) {
+		const double more = *(const double *)((const char *)&after[f] +
+				    kind) - *(const double *)
+				    ((const char *)&before[f] + kind);
+
+		grown = f == slowed ? more : grown;
+		all += f == slowed ? 0 : more;
+		if (f != slowed && fabs(more) > fabs(most)) {
+			most = more;
+			other = f;
+		}
+	}
+	out_print(stdout, "%-22s %10s %8.1f%% %10s %8.1f%%   %+.1f%% %s\n",
+		  what, out_number_time(a, grown), 100 * grown / added,
+		  out_number_time(b, fabs(all)), 100 * all / added,
+		  100 * most / added, other == 0 ? "" :
+		  func_get(c->load[REFERENCED].session->funcs, other)->name);
+}
+
+static int print_slowed(const struct comparison *c, func_id slowed, double ns)
+{
+	struct func_table *const funcs = c->load[REFERENCED].session->funcs;
+	struct map *const of = map_functions(funcs);
+	struct took *const before = take_times(c, REFERENCED, of);
+	struct took *const after = take_times(c, SLOWED, of);
+	const double added = ns * (double)after[slowed].calls;
+	const double error = sqrt(before[slowed].variance +
+				  after[slowed].variance);
+	char a[OUT_NUMBER], b[OUT_NUMBER], d[OUT_NUMBER];
+	const bool is_known = after[slowed].calls > 0 &&
+		before[slowed].calls == after[slowed].calls;
+
+	map_free(of);
+	if (is_known) {
+		out_print(stdout, "%s: %s, each %s longer: it should grow by "
+			  "%s\n", func_get(funcs, slowed)->name,
+			  out_number_many(a, after[slowed].calls, "calls"),
+			  out_number_time(b, ns), out_number_time(d, added));
+		printf("%-22s %10s %9s %10s %9s   %s\n", "", "grows by",
+		       "of that", "all others", "of that", "most of these");
+		print_growth(c, "raw self", before, after, slowed, added,
+			     offsetof(struct took, raw));
+		print_growth(c, "self with --reference", before, after, slowed,
+			     added, offsetof(struct took, net));
+		printf("one standard error by the reference: %.1f%%\n",
+		       100 * error / added);
+	}
+	mem_free_all(before, after);
+	return is_known ? 0 : err_add("the function has not as many calls in "
+				      "both runs, or none");
+}
+
+/* "FUNCTION=NS". 0: there is no such function, or several. */
+static func_id slowed_function(struct session *s, double *ns)
+{
+	char *const name = mem_copy(arg_slow_down);
+	char *const is = strrchr(name, '=');
+	uint8_t *wanted;
+	func_id found = 0;
+
+	*is = '\0';
+	*ns = strtod(is + 1, NULL);
+	wanted = named_functions(s, name);
+	for (func_id f = 1; wanted && f <= func_count(s->funcs); f++) {
+		if (wanted[f] && found)
+			err_add("\"%s\" is more than one function", name);
+		found = !wanted[f] ? found : found ? 0 : f;
+	}
+	mem_free_all(name, wanted);
+	return found;
+}
+
 /* ---- the command -------------------------------------------------------- */
 
 /* Make a run and read it. */
@@ -448,9 +578,35 @@ static enum cmd_exit run_and_load(struct comparison *c, const char *recorder,
 	snprintf(trace, sizeof(trace), "%s/%s", c->dir, run_names[run]);
 	status = load_open(&c->load[run], 1, &operand);
 	c->load[run].path = run_names[run];
-	if (status == CMD_OK && run <= REFERENCED)
+	if (status == CMD_OK && (run == RECORDED || has_reference(run)))
 		status = header_need_calls(&c->load[run]);
 	return status;
+}
+
+static enum cmd_exit compare_all(struct comparison *c)
+{
+	if (take_all(c) != 0)
+		return CMD_UNREADABLE;
+	validate_print(c);
+	return CMD_OK;
+}
+
+static enum cmd_exit compare_slowed(struct comparison *c)
+{
+	struct session *const s = c->load[REFERENCED].session;
+	double ns;
+	const func_id slowed = slowed_function(s, &ns);
+
+	c->count = func_count(s->funcs) + 1;
+	if (slowed == 0)
+		return CMD_USAGE;
+	if (!is_referenced(c) ||
+	    !(c->load[SLOWED].session->net.is_net & NET_REFERENCE)) {
+		err_add("the kernel takes no samples, or a reference did not "
+			"fit its run");
+		return CMD_UNREADABLE;
+	}
+	return print_slowed(c, slowed, ns) == 0 ? CMD_OK : CMD_UNREADABLE;
 }
 
 static enum cmd_exit compare(struct comparison *c, const char *recorder,
@@ -459,16 +615,15 @@ static enum cmd_exit compare(struct comparison *c, const char *recorder,
 	enum cmd_exit status = CMD_OK;
 
 	load_want_net(true);
-	for (int i = 0; i < RUNS && status == CMD_OK; i++)
-		status = run_and_load(c, recorder, i, count, program);
-	if (status == CMD_OK && take_all(c) != 0)
-		status = CMD_UNREADABLE;
+	for (int i = 0; i < ALL_RUNS && status == CMD_OK; i++)
+		if (arg_slow_down ? has_reference(i) : i < RUNS)
+			status = run_and_load(c, recorder, i, count, program);
 	if (status == CMD_OK)
-		validate_print(c);
-	for (int i = 0; i < RUNS; i++) {
+		status = arg_slow_down ? compare_slowed(c) : compare_all(c);
+	for (int i = 0; i < RUNS; i++)
 		mem_free(c->own[i]);
+	for (int i = 0; i < ALL_RUNS; i++)
 		load_close(&c->load[i]);
-	}
 	mem_free(c->raw);
 	return status;
 }
@@ -478,6 +633,14 @@ static int check_command_line(int count)
 	if (count == 0)
 		return err_add("a program is needed: weft validate -- PROGRAM "
 			       "ARGUMENT...");
+	if (!arg_slow_down != !arg_slowed ||
+	    (arg_slow_down && (arg_plain || table_args.csv)))
+		return err_add("--slow-down and --slowed go together, without "
+			       "--plain and --csv");
+	if (arg_slow_down && (!strrchr(arg_slow_down, '=') ||
+			      !(strtod(strrchr(arg_slow_down, '=') + 1, NULL) >
+				0)))
+		return err_add("--slow-down is FUNCTION=NS");
 	if (arg_rate && strcmp(arg_rate, "0") == 0)
 		return err_add("--sample-rate 0 leaves no samples to compare "
 			       "with; give another rate");
@@ -517,7 +680,10 @@ const struct cmd cmd_validate = {
 	"that were only sampled, and the last column takes that noise out.\n"
 	"\n"
 	"Only time in native functions' own code is compared: samples alone\n"
-	"do not tell who called libc's functions. The program must run for\n"
+	"do not tell who called libc's functions. With --slow-down, the\n"
+	"program and a build in which one function is slower by a known time\n"
+	"are recorded with --reference, and what functions take in one is\n"
+	"compared with what they take in the other. The program must run for\n"
 	"some seconds at least, and do the same each time. What it prints\n"
 	"goes to stderr.",
 	.opts = opts,

@@ -1,12 +1,12 @@
 /* truth.c - functions that know how long they take.
- * "truth [ROUNDS [SEED [FILE]]]": callers with work of their own call leaves of about 12, 32, 104, 308 and
- * 1,024 ns (other lengths with a seed), whose steps wait for each other
- * (chain) or may overlap (wide). Each function has a twin without hooks, made
- * of the same lines. The twins are timed in long loops, in turn with the
- * recorded calls, so that a machine that changes its speed changes it for both.
- * Prints "true SELF CALLS NAME": self in ns, of all its calls together. Runs with
- * one FILE do the same work, whatever the machine's speed is: the first one
- * writes there what it chose.
+ * "truth [ROUNDS [SEED [FILE]]]": callers with work of their own call leaves
+ * of about 12, 32, 104, 308 and 1,024 ns (other lengths with a seed), whose
+ * steps wait for each other (chain) or may overlap (wide). Each function has a
+ * twin without hooks, made of the same lines. The twins are timed in long
+ * loops, in turn with the recorded calls, so that a machine that changes its
+ * speed changes it for both. Prints "true SELF CALLS NAME": self in ns, of all
+ * its calls together. Runs with one FILE do the same work, whatever the
+ * machine's speed is: the first one writes there what it chose.
  * flags: -finstrument-functions
  * SPDX-License-Identifier: MIT */
 #include <stdint.h>

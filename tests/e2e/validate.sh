@@ -1,22 +1,29 @@
 #!/bin/bash
 # weft validate: of a program whose calls are long, recorded times agree with
 # samples of the program that is not recorded, in a thread of its own, too; so do
-# those with a reference, of the program or of its build without the flag.
+# those with a reference, of the program or of its build without the flag. A
+# function that is slower by a known time is found to be slower by that.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 cat >"$T/work.c" <<'C'
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "tracer/host/weft.h"
 static volatile uint64_t sink = 3;
 #define WORK(name, part) \
 	__attribute__((noinline)) void name(int n) \
 	{ \
 		uint64_t x = sink; \
+		DELAY_##name \
 		for (int i = 0; i < part * n; i++) \
 			x = x * 7 % 13 + sink; \
 		sink = x; \
 	}
+#define DELAY_half
+#define DELAY_quarter WEFT_DELAY();
+#define DELAY_eighth
+#define DELAY_least
 WORK(half, 16) WORK(quarter, 8) WORK(eighth, 4) WORK(least, 1)
 void *work(void *unused)
 {
@@ -39,9 +46,9 @@ int main(void)
 	return 0;
 }
 C
-gcc -O1 -g -finstrument-functions -o "$T/work" "$T/work.c" -lpthread ||
+gcc -O1 -g -finstrument-functions -I. -o "$T/work" "$T/work.c" -lpthread ||
 	fail "no program"
-gcc -O1 -g -o "$T/plain" "$T/work.c" -lpthread || fail "no plain program"
+gcc -O1 -g -I. -o "$T/plain" "$T/work.c" -lpthread || fail "no plain program"
 # validate OPTION...: where other programs keep the recorder from a new thread for
 # long, half of a run has no samples.
 validate() {
@@ -94,6 +101,30 @@ one_of 3 validate --plain "$T/plain"
 grep -q "agreement with $T/plain as it runs unrecorded" "$T/err" ||
 	fail "--plain is not said"
 agrees
+# A function that is slower by a known time is, and no other. So it is said, too, if
+# it is not slower.
+gcc -O1 -g -finstrument-functions -DWEFT_DELAY_NS=1000000 -I. -o "$T/slowed" \
+	"$T/work.c" -lpthread || fail "no slowed program"
+# grows FROM TO PROGRAM: quarter, by so many percent of what the delay is, by the
+# reference; all others by less than a fifth of it.
+grows() {
+	"$WEFT" validate --sample-rate 4000 --slow-down quarter=1000000 \
+		--slowed "$T/$3" -- "$T/work" >"$T/out" 2>"$T/err" ||
+		fail "--slow-down fails: $(cat "$T/err")"
+	grep -q '^quarter: 3,000 calls, each 1.000 ms longer: it should grow by 3.000 s$' \
+		"$T/out" || fail "another sum: $(cat "$T/out")"
+	awk -v from="$1" -v to="$2" '/^self with --reference/ {
+			seen++
+			if ($6 + 0 < from || $6 + 0 > to || $9 > 20 || $9 < -20)
+				bad = 1
+		}
+		END { exit bad || seen != 1 }' "$T/out" ||
+		fail "$3: it grows otherwise: $(cat "$T/out")"
+}
+one_of 3 grows 80 120 slowed
+one_of 3 grows -20 20 work
+"$WEFT" validate --slow-down quarter=1 -- "$T/work" >"$T/out" 2>"$T/err"
+[ $? = 1 ] || fail "--slow-down needs no --slowed"
 TMPDIR=$T "$WEFT" validate -- /bin/false >"$T/out" 2>"$T/err" && fail "no word"
 ls "$T" | grep -q weft-validate &&
 	fail "a folder is left"

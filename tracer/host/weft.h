@@ -103,6 +103,56 @@ static WEFT_ZONE_INLINE void weft_zone_leave(const char *zone)
 #endif
 #endif
 
+/* ------------------------------------------------------------------- delays
+ * For weft validate --slow-down, which checks that times of the program can be
+ * trusted: a function that has WEFT_DELAY(); as its first line takes so many ns
+ * longer in a build with -DWEFT_DELAY_NS=500 (gcc and clang). In other builds
+ * it is nothing. */
+#ifdef WEFT_DELAY_NS
+#include <time.h>
+#define WEFT_DELAY() weft_delay()
+
+/* So many turns, which nothing overlaps with. */
+static WEFT_ZONE_INLINE void weft_delay_turns(unsigned long turns)
+{
+	for (; turns > 0; turns--)
+		__asm__ __volatile__("" : "+r"(turns) : : "memory");
+}
+
+/* Turns that take that long here, by the quickest of some trials. */
+static __attribute__((noinline, no_instrument_function, unused)) unsigned long
+weft_delay_measure(void)
+{
+	const unsigned long turns = 10000000;
+	double least = 0;
+	int i;
+
+	for (i = 0; i < 8; i++) {
+		const clock_t start = clock();
+		double took;
+
+		weft_delay_turns(turns);
+		took = (double)(clock() - start) * 1e9 / CLOCKS_PER_SEC;
+		if (i == 0 || took < least)
+			least = took;
+	}
+	return (unsigned long)((double)turns * WEFT_DELAY_NS /
+			       (least > 0 ? least : 1)) + 1;
+}
+
+static WEFT_ZONE_INLINE void weft_delay(void)
+{
+	static unsigned long turns;
+
+	if (__atomic_load_n(&turns, __ATOMIC_RELAXED) == 0)
+		__atomic_store_n(&turns, weft_delay_measure(),
+				 __ATOMIC_RELAXED);
+	weft_delay_turns(__atomic_load_n(&turns, __ATOMIC_RELAXED));
+}
+#else
+#define WEFT_DELAY() ((void)0)
+#endif
+
 /* ---------------------------------------------------------------- snapshots */
 
 /* With weft record --flight-recorder: has what was recorded of late written as
