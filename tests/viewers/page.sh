@@ -112,6 +112,7 @@ if [ -x "$B/tests/prog/p_path" ]; then
 	[ "$(told stitched) $(told 'in range')" = "100 100" ] ||
 		fail "path: $(told stitched)% of the coroutines' calls are in" \
 			"their threads' lanes, $(told 'in range')% in the range"
+	[ "$(told 'at first')" = 0 ] || fail "path: a coroutine ran at once"
 	[ "$(told held)" -gt 0 ] && [ "$(told steps)" -gt 0 ] ||
 		fail "path: no holder, or no path"
 fi
