@@ -199,8 +199,8 @@ static void fill(struct row *r)
 	r->allocations = whole(h->is.taken.blocks);
 	r->freed = whole(h->is.freed.bytes);
 	r->frees = whole(h->is.freed.blocks);
-	r->in_use_error = whole(sqrt(h->is.in_use.variance));
-	r->taken_error = whole(sqrt(h->is.taken.variance));
+	r->in_use_error = whole(cct_heap_error(&h->is.in_use));
+	r->taken_error = whole(cct_heap_error(&h->is.taken));
 }
 
 static void print_rows(struct reading *r, const struct heap *h,
@@ -274,7 +274,7 @@ static void print_sum(const char *when, const struct heap_sum *sum)
 	out_number_many(blocks, whole(sum->blocks), "blocks");
 	if (sum->variance > 0)
 		table_note("%s: %s \302\261 %s in %s", when, bytes,
-			   out_number_bytes(error, whole(sqrt(sum->variance))),
+			   out_number_bytes(error, whole(cct_heap_error(sum))),
 			   blocks);
 	else
 		table_note("%s: %s in %s", when, bytes, blocks);

@@ -7,6 +7,7 @@
 #include "analyzer/base/vec.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum { FIRST_ROOM = 256, MAX_NODES = 1 << 30 };
@@ -399,18 +400,24 @@ struct cct_heap cct_heap_of(const struct cct *t, node_id id)
 	return t->heap ? t->heap[id] : (struct cct_heap){ 0 };
 }
 
-static void join_sum(struct heap_sum *to, const struct heap_sum *more)
+void cct_heap_add(struct heap_sum *to, const struct heap_sum *more)
 {
 	to->blocks += more->blocks;
 	to->bytes += more->bytes;
 	to->variance += more->variance;
+	to->unseen = fmax(to->unseen, more->unseen);
+}
+
+double cct_heap_error(const struct heap_sum *sum)
+{
+	return sqrt(fmax(sum->variance + sum->unseen, 0));
 }
 
 void cct_heap_join(struct cct_heap *to, const struct cct_heap *more)
 {
-	join_sum(&to->taken, &more->taken);
-	join_sum(&to->freed, &more->freed);
-	join_sum(&to->in_use, &more->in_use);
+	cct_heap_add(&to->taken, &more->taken);
+	cct_heap_add(&to->freed, &more->freed);
+	cct_heap_add(&to->in_use, &more->in_use);
 }
 
 void cct_add_heap(struct cct *t, node_id id, const struct cct_heap *more)

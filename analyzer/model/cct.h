@@ -81,10 +81,15 @@ struct cct_sampled {
 	                     * sum is 0 */
 };
 
-/* Memory. Where only samples of it were recorded, what these stand for. */
+/* Memory. Where only samples of it were recorded, what these stand for. What
+ * has no sample by chance is about as much as one: N samples are N +- the root
+ * of N + 1, also where few are of blocks so small that all of them might have
+ * been missed. */
 struct heap_sum {
 	double blocks, bytes;
-	double variance;    /* of bytes */
+	double variance;    /* of bytes, by those that were seen */
+	double unseen;      /* its part that is the same in every sum: that of
+	                     * one more sample */
 };
 
 /* What a node took, what of that was given back, by whomever, and what was in
@@ -199,6 +204,8 @@ bool cct_has_heap(const struct cct *);
 void cct_add_heap(struct cct *, node_id, const struct cct_heap *);
 /* Zeros where it is not collected. */
 struct cct_heap cct_heap_of(const struct cct *, node_id);
+double cct_heap_error(const struct heap_sum *);  /* standard, of bytes */
+void cct_heap_add(struct heap_sum *, const struct heap_sum *more);
 void cct_heap_join(struct cct_heap *, const struct cct_heap *more);
 
 /* Add calls that have no records, to calls, too. */

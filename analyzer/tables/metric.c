@@ -512,7 +512,7 @@ uint64_t metric_of_heap(const struct metric *m, const struct cct_heap *h)
 					   name[0] == 'i' ? &h->in_use :
 							    &h->freed;
 
-	return whole(strstr(name, "error") ? sqrt(sum->variance) :
+	return whole(strstr(name, "error") ? cct_heap_error(sum) :
 		     m->unit == METRIC_COUNT ? sum->blocks : sum->bytes);
 }
 

@@ -107,15 +107,10 @@ static struct heap_sum weight(const struct pairing *p, uint64_t bytes)
 	const double chance = mean > 0 && n > 0 ? -expm1(-n / mean) : 1;
 
 	return (struct heap_sum){ 1 / chance, n / chance,
-				  n * n * (1 - chance) / chance / chance };
+				  n * n * (1 - chance) / chance / chance,
+				  mean * mean };
 }
 
-static void add_sum(struct heap_sum *to, const struct heap_sum *more)
-{
-	to->blocks += more->blocks;
-	to->bytes += more->bytes;
-	to->variance += more->variance;
-}
 
 static void change(struct pairing *p, ticks at, double sign,
 		   const struct heap_sum *w)
@@ -146,12 +141,12 @@ static void live(struct pairing *p, const struct heap_event *taken,
 	change(p, taken->at, 1, &w);
 	if (freed)
 		change(p, end, -1, &w);
-	add_sum(is_in(p, taken->at) ? &r->is.taken : &r->before, &w);
+	cct_heap_add(is_in(p, taken->at) ? &r->is.taken : &r->before, &w);
 	if (!freed || !is_in(p, end)) {
-		add_sum(&r->is.in_use, &w);
+		cct_heap_add(&r->is.in_use, &w);
 		return;
 	}
-	add_sum(&r->is.freed, &w);
+	cct_heap_add(&r->is.freed, &w);
 	r->lived += end > taken->at ? w.blocks * (double)(end - taken->at) : 0;
 }
 
@@ -216,7 +211,7 @@ static void find_most(struct pairing *p)
 		blocks += c->blocks;
 		if (c->at < p->from || bytes <= t->most.bytes)
 			continue;
-		t->most = (struct heap_sum){ blocks, bytes, 0 };
+		t->most = (struct heap_sum){ blocks, bytes, 0, 0 };
 		t->most_at = c->at;
 	}
 }
@@ -224,7 +219,7 @@ static void find_most(struct pairing *p)
 void heap_add_row(struct heap_row *to, const struct heap_row *r)
 {
 	cct_heap_join(&to->is, &r->is);
-	add_sum(&to->before, &r->before);
+	cct_heap_add(&to->before, &r->before);
 	to->lived += r->lived;
 }
 

@@ -34,6 +34,11 @@ static struct heap_row row(stack_id stack)
 	return (struct heap_row){ 0 };
 }
 
+static double error_of(struct heap_sum sum)
+{
+	return cct_heap_error(&sum);
+}
+
 static void end(void)
 {
 	mem_free_all(h.events, t.rows);
@@ -91,5 +96,29 @@ void test_heap_clocks_differ_a_little(void)
 	CHECK_EQ(row(1).is.in_use.bytes, 0);
 	CHECK_EQ(row(2).is.in_use.bytes, 32);
 	CHECK(t.lost == 1 && t.unknown == 0);
+	end();
+}
+
+/* A block of n bytes has a sample with 1 - exp(-n / mean); to what was seen
+ * comes one sample that might have been, once in each sum. */
+void test_heap_errors_of_samples(void)
+{
+	struct note note = { "heap", "1000" };
+	struct heap_sum two;
+
+	session.notes = &note;
+	session.note_count = 1;
+	event(0x100, 10, 0, 1, 1);
+	event(0x200, 20, 0, 2, 1000);
+	sum_up(0, UINT64_MAX);
+	CHECK(row(1).is.taken.bytes > 1000 && row(1).is.taken.bytes < 1001);
+	CHECK(row(1).is.taken.blocks > 1000 && row(1).is.taken.blocks < 1001);
+	CHECK(error_of(row(1).is.taken) > 1414 &&
+	      error_of(row(1).is.taken) < 1415);
+	CHECK(row(2).is.in_use.bytes > 1581 && row(2).is.in_use.bytes < 1582);
+	two = row(1).is.taken;
+	cct_heap_add(&two, &two);
+	CHECK(error_of(two) > 1732 && error_of(two) < 1733);
+	session.note_count = 0;
 	end();
 }
