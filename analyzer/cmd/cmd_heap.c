@@ -330,6 +330,9 @@ static void print_sums(const struct session *s, const struct heap_table *t,
 		table_note("most of that was given back before the end: --at "
 			   "%" PRIu64 "ms shows who had it",
 			   most_ns / 1000000);
+	if (session_note(s, "duty"))
+		table_note("recording was off at times (--duty): what was "
+			   "given back then counts as in use");
 	if (t->mean > 0 && t->noted < FEW_SAMPLES)
 		print_few(t);
 	if (t->unknown > 0)

@@ -33,6 +33,28 @@ same --count 'by_*'
 same --no-native
 same --waits
 same --max-size 1M
+same --lua sampled --budget 5% --waits
+same --lua sampled --skip '*' --max-size 1M
+
+# By samples, about the same.
+known=${want% *}
+for options in "--lua sampled --budget 5%" "--skip * --waits" "--max-size 1M"; do
+	set -f
+	# shellcheck disable=SC2086
+	record --heap=4k $options -- "${program[@]}" || fail "weft record fails"
+	set +f
+	"$WEFT" heap --csv "$T/trace" 2>/dev/null | awk -F, -v known="$known" '
+		NR > 1 { b += $5; v += $11 ^ 2 }
+		END { off = b - known; exit !(v > 0 && off * off < 25 * v) }' ||
+		fail "by samples, $options: $(all), not $want"
+done
+
+# With pauses, only what is taken meanwhile is missing.
+record --heap=exact --duty 50ms/100ms -- "${program[@]}" || fail "weft record fails"
+awk -v w="$want" -v g="$(all)" 'BEGIN { split(w, a); split(g, b)
+	exit !(b[1] > 0 && b[1] <= a[1] && b[2] <= a[2]) }' ||
+	fail "--duty: $(all), of $want"
+grep -q 'off at times (--duty)' "$T/report.err" || fail "pauses are not said"
 
 record --heap=exact --paused -- "${program[@]}" || fail "weft record fails"
 [ "$(all)" = "0 0" ] || fail "paused: $(all)"
