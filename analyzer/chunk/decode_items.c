@@ -107,7 +107,8 @@ uint32_t decode_process(const struct chunk_item *item,
 	return (uint32_t)item->word[1];
 }
 
-/* The fiber is a word that was added later: it may not be there. */
+/* The fiber and the bytes are words that were added later: they may not be
+ * there. */
 void decode_vm(const struct chunk_item *item, struct chunk_vm *vm)
 {
 	vm->serial = item->word[1];
@@ -115,6 +116,7 @@ void decode_vm(const struct chunk_item *item, struct chunk_vm *vm)
 	vm->flags = (uint32_t)item->word[2];
 	vm->address = item->word[3];
 	vm->fiber = item->n > 4 ? item->word[4] : 0;
+	vm->bytes = item->n > 5 ? item->word[5] : 0;
 }
 
 size_t decode_offcpu(const struct chunk_item *item, const uint64_t **pair)

@@ -7,10 +7,13 @@
 #include "analyzer/base/order.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
+#include "analyzer/model/group.h"
 #include "analyzer/out/out_file.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/profile/profile.h"
+#include "analyzer/tables/filter.h"
 #include "analyzer/watch/heap.h"
+#include "analyzer/watch/vm_memory.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,8 +25,8 @@ enum { USUAL_TOP = 30, FEW_SAMPLES = 30 };
 /* The options. arg_output: NULL: a table is printed. */
 static const char *arg_at, *arg_output;
 static int arg_by = -1;
-enum { BY_STACK, BY_FUNCTION };
-static const char *const by_names[] = { "stack", "function", NULL };
+enum { BY_STACK, BY_FUNCTION, BY_VM };
+static const char *const by_names[] = { "stack", "function", "vm", NULL };
 
 /* ---- rows --------------------------------------------------------------- */
 
@@ -228,6 +231,91 @@ static void print_rows(struct reading *r, const struct heap *h,
 	mem_free(rows);
 }
 
+/* ---- Lua states --------------------------------------------------------- */
+
+struct vm_line { struct vm_row row; char name[GROUP_NAME]; };
+
+static METRIC_GETTER(get_growth)
+{
+	const struct vm_row *const r = &((const struct vm_line *)row)->row;
+
+	v->count = r->bytes > r->before ? r->bytes - r->before : 0;
+}
+
+static METRIC_GETTER(get_state)
+{
+	v->text = ((const struct vm_line *)row)->name;
+}
+
+#define VM_AT(field) METRIC_AT(struct vm_line, row.field)
+
+/* Fixed columns: no --columns, so no help. */
+static const struct metric vm_metrics[] = {
+	{ "in-use", METRIC_BYTES, VM_AT(bytes) },
+	{ "read", METRIC_TIME, 0, "read after", "read_ns", VM_AT(at),
+	  .drop = 3 },
+	{ "growth", METRIC_BYTES, METRIC_DASH, .get = get_growth },
+	{ "most", METRIC_BYTES, VM_AT(most) },
+	{ "most-at", METRIC_TIME, 0, "after", "most_at_ns", VM_AT(most_at),
+	  .drop = 2 },
+	{ "jump", METRIC_BYTES, METRIC_DASH, "largest jump", VM_AT(jump) },
+	{ "jump-at", METRIC_TIME, 0, "after", "jump_at_ns", VM_AT(jump_at),
+	  .drop = 1 },
+	{ "readings", METRIC_COUNT, VM_AT(readings), .drop = 4 },
+	{ "state", METRIC_TEXT, METRIC_NAME, .get = get_state, .shrink = 24 },
+	{ .name = NULL }
+};
+
+#define VM_COLUMNS "in-use,read,growth,most,most-at,jump,jump-at,readings,state"
+static const struct metric_view vm_view = {
+	vm_metrics, VM_COLUMNS, VM_COLUMNS
+};
+
+static bool is_shown(const struct session *s, const struct vm_row *row)
+{
+	const char *const process = filter_args_text(FILTER_PROCESS);
+
+	return !process || filter_match_process(s, s->vms[row->vm].process,
+						process);
+}
+
+static enum cmd_exit print_vms(struct reading *r, ticks to)
+{
+	struct session *const s = r->load.session;
+	const size_t top = table_top(USUAL_TOP);
+	struct vm_memory m;
+	struct vm_row *rows;
+	size_t count, shown = 0;
+
+	vm_memory_init(&m);
+	if (load_again(&r->load, &vm_memory_sink, &m) != 0) {
+		vm_memory_fini(&m);
+		return CMD_UNREADABLE;
+	}
+	rows = vm_memory_rows(&m, s, r->load.want.from, to, &count);
+	reading_begin_header(&r->load);
+	if (count == 0)
+		table_note("no Lua state was read: that takes weft record "
+			   "--heap, and a Lua whose memory weft knows");
+	out_print(table_notes(), "\n");
+	r->table.source.session = s;
+	table_choose_fixed(&r->table, &vm_view, NULL);
+	table_begin(&r->table);
+	for (size_t i = 0; i < count; i++) {
+		struct vm_line line = { .row = rows[i] };
+
+		if (!is_shown(s, &rows[i]) || shown++ >= top)
+			continue;
+		group_name_vm(s, rows[i].vm, line.name);
+		table_row(&r->table, &line);
+	}
+	table_end(&r->table);
+	table_print_rest(shown > top ? shown - top : 0, "states");
+	mem_free(rows);
+	vm_memory_fini(&m);
+	return CMD_OK;
+}
+
 /* ---- a profile ---------------------------------------------------------- */
 
 struct profile { struct session *session; struct profile_stacks stacks; };
@@ -355,6 +443,14 @@ static int heap_prepare(struct reading *r)
 	if (arg_output && (table_args.csv || arg_by >= 0))
 		return err_add("--csv, --json and --by are for tables, not for "
 			       "-o");
+	if (arg_by == BY_VM && (table_args.sort || table_args.columns))
+		return err_add("--by vm has columns and an order of its own; "
+			       "leave out --%s", table_args.sort ? "sort" :
+			       "columns");
+	if (arg_by == BY_VM &&
+	    filter_args_refuse(FILTER_SET(THREAD), "a Lua state may run on any "
+			       "thread") != 0)
+		return -1;
 	if (arg_output && strcmp(arg_output, "-") == 0)
 		return err_add("a profile is binary: give -o the name of a "
 			       "file");
@@ -373,6 +469,8 @@ static enum cmd_exit heap_print(struct reading *r)
 
 	if (arg_at && time_argument_edge(s, arg_at, "at", &to) != 0)
 		return CMD_USAGE;
+	if (arg_by == BY_VM)
+		return print_vms(r, to);
 	heap_init(&h, s);
 	if (load_again(&r->load, &heap_sink, &h) != 0) {
 		heap_fini(&h);
@@ -413,6 +511,10 @@ const struct cmd cmd_heap = {
 	"reach. --at shows what was in use at another time. --from and --to\n"
 	"show what happened in between: growth is how much more was in use at\n"
 	"the later time. A function that leaks grows again and again.\n"
+	"\n"
+	"--by vm shows what each Lua state has in use, as Lua counts it: at\n"
+	"the last reading, the most, and the largest jump from one reading to\n"
+	"the next. Readings are some ms apart while the state works.\n"
 	"\n"
 	"-o writes a profile for pprof, speedscope and others.\n"
 	"\n"

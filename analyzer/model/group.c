@@ -60,7 +60,7 @@ const char *group_name_thread(const struct session *s, uint32_t thread,
 	return to;
 }
 
-static const char *name_vm(const struct session *s, uint32_t vm, char *to)
+const char *group_name_vm(const struct session *s, uint32_t vm, char *to)
 {
 	const struct vm *const v = &s->vms[vm];
 
@@ -191,7 +191,7 @@ static uint32_t vm_group(struct work *w, uint32_t vm)
 {
 	char name[GROUP_NAME];
 
-	return vm ? keyed(w, vm, 0, name_vm(w->s, vm - 1, name)) :
+	return vm ? keyed(w, vm, 0, group_name_vm(w->s, vm - 1, name)) :
 		    named(w, GROUP_ANY_VM);
 }
 

@@ -40,6 +40,7 @@ enum { GROUP_NAME = 1024 };
 /* Each writes to `to`, GROUP_NAME bytes, and returns it. Indices of the
  * session's arrays. */
 const char *group_name_thread(const struct session *, uint32_t, char *to);
+const char *group_name_vm(const struct session *, uint32_t, char *to);
 const char *group_name_process(const struct session *, uint32_t, char *to);
 /* "KEY=VALUE KEY=VALUE" of all labels of a process and of its recording, by
  * rising key; of several values of a key the last. */

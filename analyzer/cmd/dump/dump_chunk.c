@@ -116,6 +116,8 @@ static void print_vm(const struct chunk_item *item)
 	       " address=0x%" PRIx64, vm.serial, vm.abi, vm.flags, vm.address);
 	if (vm.fiber != 0)
 		printf(" in=%" PRIu64, vm.fiber);
+	if (vm.bytes != 0)
+		printf(" bytes=%" PRIu64, vm.bytes);
 }
 
 /* A frame of a stack: its function's index in the dictionary and its age in

@@ -6,7 +6,7 @@
 typedef heap_alloc_fn *get_fn(lua_State *, void **);
 typedef void set_fn(lua_State *, heap_alloc_fn *, void *);
 
-static void *function_of(const struct lua_lib *lib, const char *name)
+void *lua_alloc_function(const struct lua_lib *lib, const char *name)
 {
 	struct dynamic d;
 
@@ -16,7 +16,8 @@ static void *function_of(const struct lua_lib *lib, const char *name)
 
 static void put_back(struct lua_vm *vm)
 {
-	set_fn *const set = (set_fn *)function_of(vm->lib, "lua_setallocf");
+	set_fn *const set = (set_fn *)lua_alloc_function(vm->lib,
+							 "lua_setallocf");
 
 	vm->alloc_closes = false;
 	if (set)
@@ -48,9 +49,11 @@ static bool may_lead(const struct lua_vm *vm)
 void lua_alloc_lead(struct lua_vm *vm)
 {
 	get_fn *const get = !may_lead(vm) ? NULL :
-			    (get_fn *)function_of(vm->lib, "lua_getallocf");
+			    (get_fn *)lua_alloc_function(vm->lib,
+							 "lua_getallocf");
 	set_fn *const set = !get ? NULL :
-			    (set_fn *)function_of(vm->lib, "lua_setallocf");
+			    (set_fn *)lua_alloc_function(vm->lib,
+							 "lua_setallocf");
 	struct heap_alloc its;
 
 	if (!set)
@@ -68,7 +71,8 @@ void lua_alloc_lead(struct lua_vm *vm)
 void lua_alloc_closing(struct lua_vm *vm)
 {
 	get_fn *const get = !vm->alloc.function ? NULL :
-			    (get_fn *)function_of(vm->lib, "lua_getallocf");
+			    (get_fn *)lua_alloc_function(vm->lib,
+							 "lua_getallocf");
 	void *data;
 
 	vm->alloc_closes = get && get(vm->main, &data) == ours;

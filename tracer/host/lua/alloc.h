@@ -5,6 +5,9 @@
 
 #include "tracer/host/lua/vm.h"
 
+/* A function of the library's, by its name; NULL: it has none. */
+void *lua_alloc_function(const struct lua_lib *lib, const char *name);
+
 /* From now on, on the VM's own thread. Does nothing if nobody wants to know, or
  * the VM will be left again (weft record -p). */
 void lua_alloc_lead(struct lua_vm *vm);

@@ -30,15 +30,29 @@ struct frame *lua_vm_walk_room(struct lua_local *me)
 
 /* ------------------------------------------------------------------ naming */
 
+/* How much it has in use; 0: that is not wanted, or cannot be seen. Nobody may
+ * have told that it was closed, and another thread may do so now. */
+static uint64_t bytes_of(const struct lua_vm *vm)
+{
+	const struct lua_lib *const lib = vm->lib;
+	const uint64_t at = (uint64_t)vm->main - lib->main_at + lib->memory_at;
+
+	return mapped_view.heap == 0 || lib->memory_at == 0 ||
+	       !vm->by_layout || vm->closing ||
+	       !kernel_can_read((const void *)at) ? 0 : lib->abi->memory(at);
+}
+
 /* false: the chunk has no room. */
 static bool put_item(struct thread_state *s, const struct lua_vm *vm)
 {
-	uint64_t *const item = chunk_item(s, 5);
+	const uint64_t bytes = bytes_of(vm);
+	const uint32_t words = bytes > 0 ? 6 : 5;
+	uint64_t *const item = chunk_item(s, words);
 
 	CHECKED(lua_vm_valid(vm));
 	if (!item)
 		return false;
-	item[0] = item_put(ITEM_VM, 5);
+	item[0] = item_put(ITEM_VM, words);
 	item[1] = vm->serial;
 	item[2] = (uint64_t)vm->lib->abi->number << 32 |
 		  (vm->by_layout ? VM_PEEK : 0u) |
@@ -49,6 +63,8 @@ static bool put_item(struct thread_state *s, const struct lua_vm *vm)
 		  (vm->lib->abi->is_jit ? VM_UNTOLD_RETURNS : 0u);
 	item[3] = (uint64_t)vm->main;
 	item[4] = vm->fiber;
+	if (bytes > 0)
+		item[5] = bytes;
 	chunk_publish_items(s);
 	return true;
 }

@@ -80,6 +80,8 @@ struct lua_abi {
 	/* LuaJIT: where its stack is. NULL: its memory is malloc's. Hook-safe;
 	 * needs the layout. */
 	uint64_t (*stack_of)(uint64_t L);
+	/* The bytes that a VM has in use, at the library's memory_at. */
+	uint64_t (*memory)(uint64_t at);
 	/* LuaJIT: have a C function's returns told, where that can be; stop
 	 * it. NULL: not needed. */
 	void (*wrap)(const struct lua_vm *vm, bool on);
@@ -112,6 +114,8 @@ struct lua_lib {
 	uint64_t main_at;          /* with a trusted layout: where a VM's main
 	                            * state lies, counted from what all its
 	                            * states share */
+	uint32_t memory_at;        /* with a trusted layout: where that has
+	                            * abi->memory; 0: not known */
 	/* With a trusted layout: changes only while the VM of this lua_State
 	 * collects garbage. NULL: nothing tells. Hook-safe. */
 	uint64_t (*collector)(uint64_t L);

@@ -3,6 +3,7 @@
  * with the answers of the public API. SPDX-License-Identifier: MIT */
 #include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
+#include "tracer/host/lua/alloc.h"
 #include "tracer/host/lua/c_name.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/native/exclude.h"
@@ -516,6 +517,24 @@ static bool is_collector_seen(lua_State *L)
 	       !trial->faulted;
 }
 
+/* -------------------------------------------------------------- the memory */
+
+/* Where Lua itself reads it; 0: at none of the places. */
+static uint32_t find_memory(lua_State *L, const struct lua_lib *lib)
+{
+	typedef int gc_fn(lua_State *, int, ...);
+	static const uint32_t places[] = { LAYOUT_MEMORY };
+	const uint64_t all = layout_global((uint64_t)L);
+	gc_fn *const gc = (gc_fn *)lua_alloc_function(lib, "lua_gc");
+
+	for (size_t i = 0; gc && i < sizeof(places) / sizeof(*places); i++)
+		if (layout_memory(all + places[i]) ==
+		    (uint64_t)gc(L, LUA_GCCOUNT, 0) * 1024 +
+		    (uint64_t)gc(L, LUA_GCCOUNTB, 0))
+			return places[i];
+	return 0;
+}
+
 /* --------------------------------------------------------------- the check */
 
 /* The layout is right if all events were, and there were LEAST_EVENTS. */
@@ -539,6 +558,7 @@ static bool try_all(struct trial *t, struct lua_lib *lib)
 		function_leave_code();
 	lib->collector = !right || !is_collector_seen(L) ? NULL :
 			 layout_collector;
+	lib->memory_at = right ? find_memory(L, lib) : 0;
 	if (exclude_learns())
 		learn(L);
 	else

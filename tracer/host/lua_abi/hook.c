@@ -625,6 +625,7 @@ const struct lua_abi lua_abi = {
 	.innermost = frames_innermost,
 	.resumable = frames_resumable,
 	.walk = frames_walk,
+	.memory = layout_memory,
 	.name_all = function_name_all,
 	.zone_begin = uncommon_zone_begin,
 	.is_jit = IS_JIT,

@@ -351,6 +351,27 @@ INLINE uint64_t layout_global(uint64_t L)
 	return layout_word(L + STATE_GLOBAL);
 }
 
+/* Where that may have the number of bytes that the VM has in use: from 5.2 on,
+ * two numbers say it. */
+#if WEFT_LUA_ABI == 21
+#define LAYOUT_MEMORY 16, 32
+#elif WEFT_LUA_ABI == 51
+#define LAYOUT_MEMORY 120
+#else
+#define LAYOUT_MEMORY 16
+#endif
+
+INLINE uint64_t layout_memory(uint64_t at)
+{
+#if WEFT_LUA_ABI == 21 || WEFT_LUA_ABI == 51
+	return layout_word(at);
+#elif WEFT_LUA_ABI == 55
+	return layout_word(at) - layout_word(at + 8);
+#else
+	return layout_word(at) + layout_word(at + 8);
+#endif
+}
+
 /* What mostly the collector of L's VM alone changes: its state, which object it
  * marks next, where it sweeps, and what stands there, as all may be dead there.
  * 0: not known in this version, and in LuaJIT, whose profiler tells. */
