@@ -55,6 +55,36 @@ static inline char *demangle_coroutine(char *name, size_t longest,
 	return all;
 }
 
+/* Write a standard library's strings as programs do. */
+static inline void demangle_shorten(char *name)
+{
+	static const char *const types[][2] = {
+		{ "std::__cxx11::basic_string<char, std::char_traits<char>, "
+		  "std::allocator<char> >", "std::string" },
+		{ "std::basic_string_view<char, std::char_traits<char> >",
+		  "std::string_view" },
+	};
+	char *to = name;
+
+	for (const char *from = name; *from;) {
+		size_t i = 0, length = 0;
+
+		while (i < 2 && length == 0) {
+			length = strlen(types[i][0]);
+			if (strncmp(from, types[i][0], length) != 0)
+				length = 0;
+			i++;
+		}
+		if (length == 0) {
+			*to++ = *from++;
+			continue;
+		}
+		from += length;
+		to = stpcpy(to, types[i - 1][1]);
+	}
+	*to = '\0';
+}
+
 /* The name, freed with free; NULL: it is not mangled, or longer than so many
  * bytes. A hostile symbol may stand for a name without end. */
 static inline char *demangle(const char *symbol, size_t longest)
@@ -66,5 +96,9 @@ static inline char *demangle(const char *symbol, size_t longest)
 		return NULL;
 	name = symbol[1] == 'D' ? dlang_demangle(symbol, options) :
 				  cplus_demangle(symbol, options);
-	return name ? demangle_coroutine(name, longest, options) : NULL;
+	if (!name)
+		return NULL;
+	name = demangle_coroutine(name, longest, options);
+	demangle_shorten(name);
+	return name;
 }

@@ -222,6 +222,7 @@ struct pool_process {
 };
 
 enum process_trouble {
+	TROUBLE_JIT_OFF = 1,          /* LuaJIT's compiler was turned off */
 	TROUBLE_NO_MEMORY = 2,        /* mmap failed: threads are missing */
 	TROUBLE_LUA_UNKNOWN = 4,      /* a Lua library of an unknown kind */
 	TROUBLE_CONFINED = 8,         /* a thread gave up its clock (seccomp) */

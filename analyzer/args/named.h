@@ -5,8 +5,9 @@
 #include "analyzer/base/guess.h"
 #include "analyzer/model/session.h"
 
-/* filter_match_funcs, but NULL with the cause in the chain if no function
- * matches. */
+/* filter_match_funcs, or else all functions whose names have that last part, as
+ * in "space::part(int)" and "table.part"; NULL with the cause in the chain if
+ * there are none. */
 uint8_t *named_functions(struct session *, const char *pattern);
 
 /* guess_text: which of the functions that are set in is_there, by func_id
@@ -18,3 +19,7 @@ const char *named_guess(struct session *, const char *name,
  * or "". Always -1. */
 int named_none(struct session *, const char *name, const bool *is_there,
 	       const char *where);
+
+/* Is one of these functions (by id, as above) Lua's that was sampled, so that
+ * no record tells of its calls? */
+bool named_are_noted(struct session *, const uint8_t *wanted);

@@ -182,10 +182,11 @@ static bool read_below(struct subject *s, const char *folder, size_t length)
 	return false;
 }
 
-/* The path comes from the debug information. A relative one would be looked for
- * where weft happens to run. */
-static void read_source(struct subject *s)
+/* The path comes from the debug information or from Lua. A relative one is
+ * looked for where the recording began, not where weft happens to run. */
+static void read_source(struct subject *s, const struct session *session)
 {
+	const char *const begun = session_note(session, "cwd");
 	const char *folder = arg_source;
 	const char *const path = s->func->file;
 
@@ -200,6 +201,8 @@ static void read_source(struct subject *s)
 	if (path[0] == '/' && strlen(path) < sizeof(s->path) &&
 	    text_file_read(&s->source, path) == 0)
 		strcpy(s->path, path);
+	if (path[0] != '\0' && path[0] != '/' && begun && begun[0] == '/')
+		read_below(s, begun, strlen(begun));
 }
 
 /* ---- output ------------------------------------------------------------- */
@@ -295,8 +298,8 @@ static void print_notes(const struct printer *p, const struct subject *s)
 		out_print(stdout, f->file[0] == '/' ?
 			  "note: there is no %s here: --source DIR says where "
 			  "its source is\n" :
-			  "note: %s is not looked for, as its folder is not "
-			  "known: --source DIR says it (--source .: here)\n",
+			  "note: there is no %s where the recording began: "
+			  "--source DIR says where it is (--source .: here)\n",
 			  f->file);
 	else if (s->path[0] != '\0' && p->session->process_count > 0 &&
 		 (uint64_t)s->source.changed >
@@ -368,7 +371,7 @@ static void show_function(struct printer *p, const struct lines_place *places,
 	for (elf_id m = 0; m <= modules && !places->is_noted; m++)
 		add_module(p, &s, m);
 	if (s.func->kind == FUNC_NATIVE || places->is_noted)
-		read_source(&s);
+		read_source(&s, p->session);
 	lines_finish(&s.lines, &s.source);
 	print_subject(p, &s);
 	p->printed++;

@@ -295,14 +295,6 @@ static void print_request(struct table *t, const struct waits *w,
 /* ---- the requests ------------------------------------------------------- */
 
 /* A call in a signal handler that interrupted a hook has no lane. */
-/* Is one of these a function whose calls no record tells of? */
-static bool is_noted(struct session *s, const uint8_t *wanted)
-{
-	for (func_id f = 1; f <= func_count(s->funcs); f++)
-		if (wanted[f] && func_get(s->funcs, f)->noted)
-			return true;
-	return false;
-}
 
 static enum cmd_exit find_calls(struct load *load, struct requests *to)
 {
@@ -331,8 +323,9 @@ static enum cmd_exit find_calls(struct load *load, struct requests *to)
 	slow_free(slow);
 	if (status == CMD_OK && to->count == 0) {
 		err_add("of no call of \"%s\" the beginning was recorded%s",
-			arg_call, is_noted(s, wanted) ? ": Lua was sampled; "
-			"weft record --lua exact records its calls" : "");
+			arg_call, !named_are_noted(s, wanted) ? "" :
+			": Lua was sampled; weft record --lua exact records "
+			"its calls");
 		status = CMD_UNREADABLE;
 	}
 	mem_free(wanted);

@@ -511,6 +511,11 @@ static enum cmd_exit find_callees(struct load *load, struct printer *p)
 	       CMD_OK : CMD_UNREADABLE;
 }
 
+static bool has_none(const struct slow_found *f)
+{
+	return f->ended + f->open + f->unknown == 0;
+}
+
 /* Read the trace for the slowest calls, and once more for their callees. The
  * functions were named by a reading before: each replay needs what the last one
  * found, and none keeps single records. Nothing is printed unless all went
@@ -524,6 +529,13 @@ static enum cmd_exit find(struct load *load, struct printer *p,
 
 	slow_finish(slow);
 	p->found = slow_found(slow);
+	if (status == CMD_OK && has_none(p->found) &&
+	    named_are_noted(p->session, options->wanted)) {
+		err_add("of no call of \"%s\" there is a record: Lua was "
+			"sampled; weft record --lua exact records its calls",
+			p->pattern);
+		status = CMD_UNREADABLE;
+	}
 	if (status == CMD_OK && arg_callees)
 		status = find_callees(load, p);
 	if (status == CMD_OK)

@@ -42,10 +42,10 @@ done
 "$WEFT" snapshot served 2>"$T/o" && fail "a snapshot without a flight recorder"
 grep -qx 'weft: snapshot: .*see weft record --flight-recorder' "$T/o" ||
 	fail "snapshot: $(cat "$T/o")"
-"$WEFT" stop served | grep -qx 'was *on' || fail "stop"
+"$WEFT" stop served | grep -qx 'recording *is off, was on' || fail "stop"
 says off
 [ "$(value state)" = off ] || fail "status: not off"
-"$WEFT" start "$pid" | grep -qx 'was *off' || fail "start"
+"$WEFT" start "$pid" | grep -qx 'recording *is on, was off' || fail "start"
 says on
 "$WEFT" finish "$recorder" >"$T/finish" || fail "finish"
 grep -qx "trace *$T/trace" "$T/finish" || fail "finish: which trace?"

@@ -62,6 +62,9 @@ one_of 3 shares
 	fail "weft info does not say that the state was sampled"
 "$WEFT" dump --raw "$T/trace" >"$T/dump" 2>/dev/null
 grep -q 'NOTED' "$T/dump" || fail "nothing was noted"
+"$WEFT" slow numbers "$T/trace" >"$T/slow" 2>&1 &&
+	fail "weft slow finds calls of a sampled function: $(cat "$T/slow")"
+grep -q 'Lua was sampled' "$T/slow" || fail "weft slow does not say why"
 if [ $v = luajit ]; then
 	grep -q 'NOTED flags=2' "$T/dump" || fail "no compiled code: is it off?"
 fi

@@ -371,6 +371,9 @@ void test_sym_demangles(void)
 	CHECK_STR(sym_demangle("_Dmain"), "D main");
 	CHECK_STR(sym_demangle("_Dplain"), "_Dplain");
 	CHECK_STR(sym_demangle("_RNvC3foo3bar"), "foo::bar");
+	CHECK_STR(sym_demangle("_Z1fNSt7__cxx1112basic_stringIcSt11char_traits"
+			       "IcESaIcEEESt17basic_string_viewIcS2_E"),
+		  "f(std::string, std::string_view)");
 	CHECK_STR(sym_demangle("_"), "_");
 }
 

@@ -145,7 +145,7 @@ static void do_status(struct recording *r, struct control_text *t)
 		 r->opt.lua != POOL_LUA_OFF)
 		say_unseen(r, t);
 	control_say(t, "records %" PRIu64 "\n", r->drain.records);
-	control_say(t, "rate %.0f\n", r->speed.rate);
+	control_say(t, "rate %.0f\n", (is & POOL_ON) ? r->speed.rate : 0);
 	control_say(t, "pool %" PRIu32 "\n", pool_owner_fill(&r->owner));
 	control_say(t, "disk %" PRIu64 "\n",
 		    trace_folder_bytes(r->folder.absolute));
@@ -181,14 +181,15 @@ void requests_show(struct recording *r)
 
 static void do_start(struct recording *r, struct control_text *t)
 {
-	control_say(t, "ok\nwas %s\n", pool_start(r->owner.pool) ? "on" :
-		    "off");
+	control_say(t, "ok\nrecording is on, was %s\n",
+		    pool_start(r->owner.pool) ? "on" : "off");
 }
 
 static void do_stop(struct recording *r, struct control_text *t)
 {
-	control_say(t, "ok\nwas %s\n", pool_turn_off(r->owner.pool, POOL_ON |
-		    POOL_BY_TITLE) & POOL_ON ? "on" : "off");
+	control_say(t, "ok\nrecording is off, was %s\n",
+		    pool_turn_off(r->owner.pool, POOL_ON | POOL_BY_TITLE) &
+		    POOL_ON ? "on" : "off");
 }
 
 /* The loop writes later ones at most once a second. */

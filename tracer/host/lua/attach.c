@@ -48,6 +48,7 @@ static void stop_compiler(struct lua_vm *vm)
 	if (!vm->jit_on || vm->jit_stopped)
 		return;
 	vm->jit_stopped = true;
+	atomic_fetch_or(&process_slot->dropped, TROUBLE_JIT_OFF);
 	set_engine(vm, JIT_OFF);
 	set_engine(vm, JIT_FLUSH);
 	tell_trace(vm);

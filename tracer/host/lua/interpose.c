@@ -373,14 +373,24 @@ INLINE long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 	return r;
 }
 
+/* Sorting a table calls Lua a million times a second. */
+#define goes_on_plain_call(L, sp)                                              \
+	(lua_is_sampled() && lua_sample_goes_on(L, sp))
+#define goes_on_protected_call(L, sp) false
+
 #define CALLS(name, how)                                                       \
 	OUR(name)                                                              \
 	{                                                                      \
-		struct coroutine *co = called(a, number);                      \
-		const struct lua_running was = runs(co, a, ABOVE, false);      \
-		const long r = !co ? REAL(name)(PASS) :                        \
-			       how(co, co->vm->lib->api.name, PASS);           \
+		struct lua_running was;                                        \
+		struct coroutine *co;                                          \
+		long r;                                                        \
                                                                                \
+		if (goes_on_##how(a, ABOVE))                                   \
+			return REAL(name)(PASS);                               \
+		co = called(a, number);                                        \
+		was = runs(co, a, ABOVE, false);                               \
+		r = !co ? REAL(name)(PASS) :                                   \
+		    how(co, co->vm->lib->api.name, PASS);                      \
 		has_run(&was);                                                 \
 		if (!co)                                                       \
 			co = met_at_return(a, number);                         \

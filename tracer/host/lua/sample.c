@@ -239,6 +239,12 @@ static bool is_innermost(const struct lua_running *r, uint64_t sp)
 	       r->depth == shadow_depth(s);
 }
 
+bool lua_sample_goes_on(long L, uint64_t sp)
+{
+	return lua_running.L == L && lua_vm_on() &&
+	       is_innermost(&lua_running, sp);
+}
+
 /* The object of L, if that is known to run here and to be sampled. */
 static struct coroutine *find_sampled(lua_State *L)
 {

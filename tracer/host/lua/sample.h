@@ -37,6 +37,11 @@ bool lua_sample_ends(struct lua_vm *vm, lua_State *L);
 /* This thread ends. */
 void lua_sample_thread_ends(void);
 
+/* A plain call on L begins with this frame address, as L runs: it was made by
+ * Lua's own library, or a C function that is not recorded. It changes nothing
+ * then of what is known: lua_sample_enter and all else may be left out. */
+bool lua_sample_goes_on(long L, uint64_t sp);
+
 /* A call on L, whose object is co (NULL: not known), begins: fills in the rest
  * of lua_running; was: before. is_resume: L has no other frames on this
  * thread. */
