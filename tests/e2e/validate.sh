@@ -106,7 +106,8 @@ agrees
 gcc -O1 -g -finstrument-functions -DWEFT_DELAY_NS=1000000 -I. -o "$T/slowed" \
 	"$T/work.c" -lpthread || fail "no slowed program"
 # grows FROM TO PROGRAM: quarter, by so many percent of what the delay is, by the
-# reference; all others by less than a fifth of it.
+# reference; all others by less than a fifth of it. The machine may be slower or
+# faster than it was when the delay was measured.
 grows() {
 	"$WEFT" validate --sample-rate 4000 --slow-down quarter=1000000 \
 		--slowed "$T/$3" -- "$T/work" >"$T/out" 2>"$T/err" ||
@@ -121,7 +122,7 @@ grows() {
 		END { exit bad || seen != 1 }' "$T/out" ||
 		fail "$3: it grows otherwise: $(cat "$T/out")"
 }
-one_of 3 grows 80 120 slowed
+one_of 3 grows 65 135 slowed
 one_of 3 grows -20 20 work
 "$WEFT" validate --slow-down quarter=1 -- "$T/work" >"$T/out" 2>"$T/err"
 [ $? = 1 ] || fail "--slow-down needs no --slowed"
