@@ -7,12 +7,14 @@
 
 static struct offcpu o;
 static uint64_t item[64];
+static uint32_t flags;            /* of the chunks to come */
 
 /* Ticks are ns. Returns the item's pairs. */
 static uint32_t ask(uint64_t from, uint64_t to, uint32_t room)
 {
 	const struct chunk_header h = { .tick_begin = from, .tick_end = to,
-					.tick_hz = 1000000000 };
+					.tick_hz = 1000000000,
+					.flags = flags };
 	const uint32_t n = offcpu_item(&o, &h, item, room);
 
 	CHECK(n == 0 || item_words(item[0]) == n);
@@ -198,4 +200,26 @@ void test_offcpu_tells_sleep_from_no_core(void)
 	CHECK_EQ(ask(35 * MS, 50 * MS, 64), 3);
 	check_pair(1, 35 * MS, 40 * MS);
 	check_pair(2, 40 * MS, 40 * MS);
+}
+
+/* A thread that sleeps when recording ends has not given its chunk back. */
+void test_offcpu_a_chunk_that_may_come_again_takes_nothing_away(void)
+{
+	o = (struct offcpu){ 0 };
+	offcpu_begin(&o, 10 * MS, OFFCPU_OFF);
+	offcpu_switch(&o, OFFCPU_ON, 20 * MS);
+	offcpu_switch(&o, OFFCPU_OFF, 30 * MS);
+	offcpu_switch(&o, OFFCPU_ON, 40 * MS);
+	for (int i = 0; i < 2; i++) {
+		flags = CHUNK_PARTIAL;
+		CHECK_EQ(ask(5 * MS, 25 * MS, 64), 2);
+		check_pair(0, 10 * MS, 25 * MS);
+		check_pair(1, 10 * MS, 20 * MS);
+	}
+	flags = 0;
+	CHECK_EQ(ask(5 * MS, 40 * MS, 64), 3);
+	check_pair(0, 10 * MS, 40 * MS);
+	check_pair(1, 10 * MS, 20 * MS);
+	check_pair(2, 30 * MS, 40 * MS);
+	CHECK_EQ(o.spans, 0);
 }

@@ -396,6 +396,22 @@ static void print_holder(const struct explain_told *told)
 		out_print(stdout, "   meanwhile: %s\n", told->meanwhile);
 }
 
+/* Why waiting is not known. */
+static void print_no_switches(const struct session *s)
+{
+	uint64_t time, unknown;
+	char share[OUT_NUMBER];
+
+	(void)cct_knows_switches(s->cct, &time, &unknown);
+	if (unknown == time)
+		puts("\nRunning and waiting are not told apart: there are no "
+		     "context switches.");
+	else
+		printf("\nRunning and waiting are not told apart: context "
+		       "switches are known for only %s of the time.\n",
+		       out_number_share(share, time - unknown, time));
+}
+
 static void print_text(struct teller *t)
 {
 	for (size_t i = 0; i < t->found->count; i++) {
@@ -415,8 +431,7 @@ static void print_text(struct teller *t)
 		puts("nothing stands out: no function, call, coroutine or wait "
 		     "has a large part of the time");
 	if (!t->found->has_switches && session_has_times(t->session))
-		puts("\nRunning and waiting are not told apart: there are no "
-		     "context switches.");
+		print_no_switches(t->session);
 }
 
 static void json_text(const char *key, const char *text)

@@ -39,7 +39,7 @@ static uint64_t last_of_counted(const struct chunk_source *source,
 	return w->slot[source->slot].offcpu.known_to;
 }
 
-/* Add what the kernel has noted of the thread. A PARTIAL chunk has none of it:
+/* Add what the kernel has noted of the thread. A PARTIAL chunk has no samples:
  * what is written once is not kept for the whole chunk. */
 static void add_noted(const struct chunk_source *source,
 		      struct chunk_items *items)
@@ -48,12 +48,13 @@ static void add_noted(const struct chunk_source *source,
 	const struct chunk_header *const h = items->h;
 
 	if (!w || h->level != 0 || source->slot >= w->slots ||
-	    h->tick_hz == 0 || (source->flags & CHUNK_PARTIAL) != 0)
+	    h->tick_hz == 0)
 		return;
 	cpu_watch_read(w, source->slot);
 	chunk_items_add(items, offcpu_item(&w->slot[source->slot].offcpu, h,
 					   items->to, items->room));
-	chunk_samples_put(w, source->slot, source->maps, items);
+	if ((h->flags & CHUNK_PARTIAL) == 0)
+		chunk_samples_put(w, source->slot, source->maps, items);
 }
 
 int chunk_copy(uint64_t *out, const struct chunk_source *source,
@@ -76,6 +77,8 @@ int chunk_copy(uint64_t *out, const struct chunk_source *source,
 	chunk_items_read(items, out, CHUNK_MAX_WORDS);
 	items->to = behind;
 	items->room = CHUNK_MAX_WORDS - (uint32_t)(behind - out) - h->funcs;
+	h->flags &= ~(uint32_t)CHUNK_PARTIAL;
+	h->flags |= source->flags & CHUNK_PARTIAL;
 	add_noted(source, items);
 	h->items += (uint32_t)(items->to - behind);
 	buffer_end(h, &b, items->to);

@@ -468,8 +468,11 @@ static uint64_t tick_before(const struct drain *d, uint64_t ms)
 /* Send what is in a buffer that its thread goes on to fill. */
 static void copy_live(struct drain *d, uint32_t i, uint64_t word)
 {
-	const struct chunk_source source = source_of(d, i, CHUNK_PARTIAL);
+	struct chunk_source source = source_of(d, i, CHUNK_PARTIAL);
 	uint64_t *const chunk = room(d);
+
+	source.cpu = d->registry->cpu;
+	source.slot = buffer_slot(word);
 	const uint64_t counted = chunk_counted(&source);
 	const int words = chunk_copy(chunk, &source, &d->items);
 	const uint64_t now = atomic_load(&d->owner->states[i]);

@@ -147,41 +147,52 @@ static uint32_t put_span(uint64_t *to, uint32_t n, uint32_t room,
 	return n;
 }
 
-uint32_t offcpu_item(struct offcpu *o, const struct chunk_header *h,
-		     uint64_t *to, uint32_t room)
+/* A span that ends after the chunk is also the next one's. */
+static void forget_until(struct offcpu *o, uint64_t end)
 {
-	uint32_t n = 3, kept = 0, next;
-	bool is_full = false;
+	uint32_t kept = 0;
 
-	if (room < 3)
-		return 0;
-	settle_place(o, h);
-	to[1] = clip(o->known_from, h);
-	to[2] = clip(o->known_to, h);
-	if (o->known_from == 0 || to[1] >= to[2])
-		return 0;
-	for (uint32_t i = 0; i < o->spans; i++) {
-		const struct offcpu_span whole = o->span[i];
-		const struct offcpu_span s = { clip(whole.from, h),
-			clip(whole.ready, h), clip(whole.to, h) };
-
-		/* A span that ends after this chunk is also the next one's. */
-		if (whole.to > h->tick_end)
-			o->span[kept++] = whole;
-		if (s.from >= s.to || is_full)
-			continue;
-		next = put_span(to, n, room, s);
-		is_full = next == 0;
-		if (is_full)
-			/* What is left out makes the rest unknown. */
-			to[2] = s.from;
-		else
-			n = next;
-	}
+	for (uint32_t i = 0; i < o->spans; i++)
+		if (o->span[i].to > end)
+			o->span[kept++] = o->span[i];
 	/* What is gone cannot be compared any more. */
 	if (o->settled < o->spans)
 		o->waited = UINT64_MAX;
 	o->spans = o->settled = kept;
+}
+
+uint32_t offcpu_item(struct offcpu *o, const struct chunk_header *h,
+		     uint64_t *to, uint32_t room)
+{
+	struct offcpu seen = *o;
+	uint32_t n = 3, next;
+
+	if (room < 3)
+		return 0;
+	settle_place(&seen, h);
+	if ((h->flags & CHUNK_PARTIAL) == 0)
+		*o = seen;
+	to[1] = clip(seen.known_from, h);
+	to[2] = clip(seen.known_to, h);
+	if (seen.known_from == 0 || to[1] >= to[2])
+		return 0;
+	for (uint32_t i = 0; i < seen.spans; i++) {
+		const struct offcpu_span whole = seen.span[i];
+		const struct offcpu_span s = { clip(whole.from, h),
+			clip(whole.ready, h), clip(whole.to, h) };
+
+		if (s.from >= s.to)
+			continue;
+		next = put_span(to, n, room, s);
+		if (next == 0) {
+			/* What is left out makes the rest unknown. */
+			to[2] = s.from;
+			break;
+		}
+		n = next;
+	}
+	if ((h->flags & CHUNK_PARTIAL) == 0)
+		forget_until(o, h->tick_end);
 	to[0] = item_put(ITEM_OFFCPU, n);
 	return n;
 }

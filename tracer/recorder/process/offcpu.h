@@ -50,7 +50,7 @@ void offcpu_waited(struct offcpu *o, uint64_t at, uint64_t all);
 /* Write the chunk's ITEM_OFFCPU to the room words at to. Returns its words with
  * the head word. 0: nothing is known of the chunk's time, or no room. Where
  * not all spans have room, the known time ends before the first that has none.
- * Spans that end within the chunk are forgotten: ask once for each chunk, in
- * the order of the stream. */
+ * Spans that end within the chunk are forgotten, unless it is PARTIAL: ask once
+ * for each other chunk, in the order of the stream. */
 uint32_t offcpu_item(struct offcpu *o, const struct chunk_header *h,
 		     uint64_t *to, uint32_t room);
