@@ -18,6 +18,7 @@
 #define HOT_SHARE 0.30     /* own time */
 #define COLLECTOR_SHARE 0.15 /* that the garbage collector has */
 #define LONG_SHARE 0.20    /* of a single call or sleep, or of waiting */
+#define LOCK_SHARE 0.05    /* of waiting for a lock: nobody means to */
 #define OFTEN_SHARE 0.20   /* of all calls */
 #define LEAST_SHARE 0.01   /* of the elapsed time: all findings */
 enum {
@@ -30,7 +31,8 @@ enum {
 	                    * program does meanwhile */
 	WAIT_TIMES = 10,   /* waits so many times longer than it runs */
 	IDLE_TIMES = 20,   /* waits so many times longer than for a lock: that
-	                    * is not what the time is spent on */
+	                    * is not what the time is spent on; than it does
+	                    * anything else: a thread is idle */
 };
 #define ONE_SIDED 0.8      /* one thread has so much of the waiting */
 #define LEAST_GROWTH 100e3 /* bytes of memory in use, */
@@ -406,6 +408,36 @@ static ticks wait_of(const struct work *w, const struct figures *f)
 	return f->calls >= WAIT_CALLS ? time : time - MIN(time, 2 * busy);
 }
 
+/* Is most of the function's waiting that of threads which hardly do anything
+ * else? */
+static bool is_idle(const struct work *w, func_id func)
+{
+	struct cct *const t = w->session->cct;
+	const size_t threads = w->session->thread_count;
+	uint32_t *const of = mem_alloc((cct_count(t) + 1) * sizeof(*of));
+	ticks *const waits = mem_alloc((threads + 1) * sizeof(*waits));
+	ticks *const does = mem_alloc((threads + 1) * sizeof(*does));
+	ticks all = 0, idle = 0;
+
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_node *const n = cct_get(t, id);
+		const ticks asleep = asleep_at(w, id);
+
+		of[id] = n->parent ? of[n->parent] : n->thread;
+		if (of[id] >= threads)
+			continue;
+		does[of[id]] += n->self - MIN(asleep, n->self);
+		if (n->func == func)
+			waits[of[id]] += asleep;
+	}
+	for (size_t i = 0; i < threads; i++) {
+		all += waits[i];
+		idle += does[i] < waits[i] / IDLE_TIMES ? waits[i] : 0;
+	}
+	mem_free_all(of, waits, does);
+	return idle > all / 2;
+}
+
 /* ---- the lock that threads wait for ------------------------------------- */
 
 static void find_lock(struct work *w, enum explain_kind kind,
@@ -413,7 +445,8 @@ static void find_lock(struct work *w, enum explain_kind kind,
 {
 	struct explain_finding *f;
 
-	if (lock->func == 0 || !is_long(w, lock->waiting, LONG_SHARE))
+	if (lock->func == 0 || !is_long(w, lock->waiting, kind == EXPLAIN_LOCK ?
+					LOCK_SHARE : LONG_SHARE))
 		return;
 	f = add(w, kind, lock->func);
 	f->other = lock->holder;
@@ -421,6 +454,7 @@ static void find_lock(struct work *w, enum explain_kind kind,
 	f->time = lock->waiting;
 	f->typical = lock->because;
 	f->lock = lock;
+	f->is_idle = is_idle(w, f->func);
 }
 
 /* Is the function named as what waits for an object? */
@@ -459,6 +493,7 @@ static void find_wait(struct work *w)
 	f->calls = best->f.calls;
 	f->time = asleep(w, &best->f);
 	f->typical = best->f.cpu;
+	f->is_idle = is_idle(w, f->func);
 	find_side(w, f);
 }
 
@@ -483,7 +518,8 @@ static void find_heap(struct work *w, const struct explain_heap *heap)
 /* ---- all ---------------------------------------------------------------- */
 
 /* Threads that nobody joins are a fault, not only what may be one. Who has a
- * lock tells more than what waits: that may have the lock, or be idle. */
+ * lock tells more than what waits: that may have the lock, or be idle. Threads
+ * that do nothing but wait are. */
 static ticks rank_of(const struct explain *e, const struct explain_finding *f)
 {
 	ticks rank = f->kind == EXPLAIN_JOIN ? UINT64_MAX : f->time;
@@ -492,7 +528,8 @@ static ticks rank_of(const struct explain *e, const struct explain_finding *f)
 		return rank;
 	for (size_t i = 0; i < e->count; i++)
 		if (e->finding[i].kind == EXPLAIN_LOCK &&
-		    f->time / IDLE_TIMES < e->finding[i].time)
+		    (f->is_idle ||
+		     f->time / IDLE_TIMES < e->finding[i].time))
 			rank = MIN(rank, e->finding[i].time - 1);
 	return rank;
 }

@@ -44,6 +44,8 @@ struct explain_finding {
 	                          * CPU; LOCK: of the waits, because of other */
 	ticks collecting;        /* SLOW: of time, garbage; 0: not known */
 	ticks rank;              /* by which findings are sorted */
+	bool is_idle;            /* WAIT, EVENT: of threads that hardly do
+	                          * anything else */
 	ticks at;                /* SLEEP: when it was over */
 	uint64_t coroutine;      /* SLEEP: its serial */
 	uint32_t process;        /* SLEEP: its index */

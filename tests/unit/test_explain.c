@@ -216,3 +216,22 @@ void test_explain_knows_waits_without_switches(void)
 	CHECK(!found.has_switches);
 	session_free(session);
 }
+
+/* Who waits all the time is idle: a lock, of which less is worth being told,
+ * comes before that. A thread that waits and works is not. */
+void test_explain_a_lock_comes_before_who_is_idle(void)
+{
+	for (uint64_t does = 1; does <= 801; does += 800) {
+		begin();
+		put(put(0, "main", 1, does, 0, 0), "reads", 1000, 1, 9000, 0);
+		seen.lock = (struct explain_lock){ .waits = 5,
+			.func = sessions_func(session, 1, 1600, "lock"),
+			.waiting = 120 * MS };
+		check(EXPLAIN_LOCK, "lock", 120);
+		check(EXPLAIN_WAIT, "reads", 9000);
+		CHECK_EQ(found.finding[0].kind, does == 1 ? EXPLAIN_LOCK :
+			 EXPLAIN_WAIT);
+		seen = (struct explain_seen){ 0 };
+		session_free(session);
+	}
+}
