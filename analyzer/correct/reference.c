@@ -32,6 +32,7 @@ struct join {
 	double *doubts;            /* and by func_id the sum of these */
 	double *calls;             /* by func_id: weights where nothing else is
 	                            * known */
+	bool has_noted;            /* Lua says where its compiled code ran */
 };
 
 /* ---- names -------------------------------------------------------------- */
@@ -110,9 +111,11 @@ static func_id func_at(const struct join *j, const struct code_place *p)
 static struct piece *other_at(struct join *j, uint32_t place)
 {
 	const struct code_place *const p = &j->session->places[place];
+	/* Of code in no file, a reference does not tell the address. */
 	const uint64_t begin = p->name ? p->begin : 0;
 	uint32_t *const known = map_put(j->other_of, p->module,
-					p->module ? begin + 1 : p->offset);
+					p->module ? begin + 1 :
+					p->offset != 0);
 	uint32_t called = 0;
 
 	if (*known == 0 && p->name && !j->is_here[p->module])
@@ -136,12 +139,19 @@ static struct piece *other_at(struct join *j, uint32_t place)
 	return &j->other[*known - 1];
 }
 
+/* Lua compiled it, and notes say better than samples where it ran. */
+static bool is_compiled(const struct join *j, const struct code_place *p)
+{
+	return j->has_noted && p->module == 0 && p->offset != 0;
+}
+
 /* Is the sample one of other code? */
 static bool is_other(const struct join *j, const struct cct_sample *s)
 {
 	const struct code_place *const p = &j->session->places[s->place];
 
-	return p->kind != PLACE_PROBE && func_at(j, p) == 0;
+	return p->kind != PLACE_PROBE && func_at(j, p) == 0 &&
+	       !is_compiled(j, p);
 }
 
 static void see_samples(struct join *j)
@@ -184,6 +194,10 @@ static void sort_out(struct join *j)
 
 		if (p->kind == PLACE_PROBE)
 			continue;
+		if (is_compiled(j, p)) {
+			s->reference.compiled += c->ns;
+			continue;
+		}
 		c->func = func_at(j, p);
 		piece = c->func ? &j->own[c->func] : other_at(j, c->place);
 		piece->ns += c->ns;
@@ -515,6 +529,7 @@ static void join(struct join *j, struct arena *names)
 	const double tick = (double)s->tick_hz / 1e9;
 	double scale, error;
 
+	j->has_noted = cct_counted_sum(s->cct).noted_ns > 0;
 	find_names(j);
 	for (size_t i = 0; i < cct_sample_count(s->cct); i++)
 		j->is_here[s->places[cct_sample_get(s->cct, i)->place].module] =

@@ -450,7 +450,7 @@ static void tell_calibrated(struct teller *t, const struct load *load)
 	const struct session *const s = load->session;
 	const struct net *const n = &s->net;
 	const bool is_part = load->is_raw || n->is_net != NET_CALIBRATED;
-	char of[64] = "", lua[64] = "", why[OUT_NUMBER + 64] = "there are ";
+	char of[64] = "", lua[64] = "", why[OUT_NUMBER + 160] = "there are ";
 	struct call_cost c;
 
 	if (!(n->is_net & NET_CALIBRATED))
@@ -458,7 +458,9 @@ static void tell_calibrated(struct teller *t, const struct load *load)
 	if (is_part || n->period == 0)
 		strcat(why, is_part ? "no samples, or too few" : "no samples");
 	else if (is_hardly_sampled(n))
-		strcpy(why, "little of the CPU time was sampled");
+		strcpy(why, "little of the CPU time was sampled, as threads "
+		       "that often sleep are sampled now and then; "
+		       "--sample-rate 4000 samples more");
 	else
 		strcat(out_number_many(why + strlen(why),
 				       n->own + n->other + n->probe,

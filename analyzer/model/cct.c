@@ -470,6 +470,7 @@ struct cct_counted cct_counted_sum(const struct cct *t)
 		sum.untimed += t->counted[id].untimed;
 		sum.brief += t->counted[id].brief;
 		sum.noted += t->counted[id].noted;
+		sum.noted_ns += t->counted[id].noted_ns;
 	}
 	return sum;
 }

@@ -196,6 +196,8 @@ struct reference {
 	 * the program; one standard error of that; how much of ns is code
 	 * that the trace does not have. */
 	double scale, error, unknown;
+	double compiled;           /* ns of code that Lua compiled: until
+	                            * noted_apply, no function has it */
 	bool is_refused;           /* it is of other work */
 };
 

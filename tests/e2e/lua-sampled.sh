@@ -69,6 +69,23 @@ if [ $v = luajit ]; then
 	grep -q 'NOTED flags=2' "$T/dump" || fail "no compiled code: is it off?"
 fi
 
+# With a reference, code that Lua compiled and that of its library is the Lua
+# functions'; hardly anything is nobody's.
+referred() {
+	sampled --reference -- "$T/host" script tests/prog/lua/sampled.lua
+	no_switches "$T/trace" >"$T/why" && return
+	"$WEFT" report --csv -n 0 "$T/trace" >"$T/report.csv" 2>"$T/report.err" ||
+		fail "no report"
+	grep -q 'of the program as it runs unrecorded' "$T/report.err" || fail "no reference"
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		{ all += $at["cpu_ns"] }
+		$at["function"] ~ /elsewhere/ { lost += $at["cpu_ns"] }
+		END { print "[elsewhere] has", lost, "of", all; exit lost > all / 20 }' \
+		"$T/report.csv" || fail "Lua's time is nobody's: $(cat "$T/report.csv")"
+	near numbers texts inner $([ $v = luajit ] || echo fib)
+}
+one_of 3 referred
+
 # The hot line of a long function.
 lines() {
 	sampled --sample-rate 0 -- "$T/host" script tests/prog/lua/lines.lua

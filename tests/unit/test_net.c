@@ -803,3 +803,109 @@ void test_net_division_has_an_error(void)
 	CHECK(inside >= ALL * 19 / 20);
 	CHECK(near < ALL / 2);
 }
+
+/* ---- sampled Lua ---- */
+
+/* A sampled state noted a function, of that name, for so long. */
+static node_id add_noted(node_id parent, const char *name, unsigned notes,
+			 uint64_t ms)
+{
+	const node_id id = cct_child(s->cct, parent,
+				     func_special(s->funcs, name), CCT_NOTED);
+
+	cct_note(s->cct, id, notes, ms * MS);
+	return id;
+}
+
+/* What is left of a call when Lua has its part is a difference, and what was
+ * taken off is as uncertain as what it was taken from. */
+void test_net_noted_a_difference_is_not_exact(void)
+{
+	node_id host, lua;
+
+	begin();
+	host = add_sampled(root, "host", 1, 1000, 1000, 0);
+	lua = add_noted(host, "lua", 250, 990);
+	apply();
+	REQUIRE(s->net.is_net == NET_SAMPLED);
+	noted_apply(s);
+	CHECK(self_of(lua) > 980 * MS && self_of(host) < 20 * MS);
+	CHECK(error_of(host) > 0.9 * 990 / sqrt(250));
+	CHECK(error_of(host) < 1.2 * 990 / sqrt(250));
+	CHECK(error_of(lua) > error_of(host));
+	session_free(s);
+}
+
+/* Lua has nothing less than what a note says, though it says too much. */
+void test_net_noted_all_that_it_ran_has_an_error(void)
+{
+	node_id host, lua;
+
+	begin();
+	host = add_sampled(root, "host", 1, 1000, 1000, 0);
+	lua = add_noted(host, "lua", 100, 2000);
+	apply();
+	noted_apply(s);
+	CHECK_EQ(self_of(host), 0);
+	CHECK(error_of(host) > 50 && error_of(lua) > 50);
+	session_free(s);
+}
+
+/* A reference of ms of the program in places that these samples show. */
+static void refer(const unsigned ms[PLACES])
+{
+	struct reference *const r = &s->reference;
+
+	r->kind = REFERENCE_RUN;
+	r->at = mem_alloc(PLACES * sizeof(*r->at));
+	for (uint32_t i = 0; i < s->place_count; i++) {
+		if (ms[i] == 0)
+			continue;
+		r->at[r->count++] = (struct reference_count){
+			s->places[i].module, s->places[i].offset, ms[i],
+			(double)(ms[i] * MS), i, 0 };
+		r->samples += ms[i];
+		r->ns += (double)(ms[i] * MS);
+	}
+}
+
+/* Code that Lua compiled is in no file. Notes say whose it is, whether samples
+ * of the recording met it or not; code of Lua's library is Lua's, too. */
+static void check_compiled(bool is_seen)
+{
+	static const uint8_t build[20] = { 1 };
+	const unsigned ms[PLACES] = { [OTHER] = 200, [COPY] = 600 };
+	node_id host, other, hot, cold;
+	elf_id elf;
+
+	begin();
+	elf = func_module(s->funcs, "/lib/liblua5.so", build, sizeof(build),
+			  4096);
+	CHECK_EQ(elf, 1);
+	s->place_count = PLACES;
+	s->places[COPY].offset = is_seen ? 0x7f1234 : 1;
+	host = add_sampled(root, "host", 1, 1600, 400, 0);
+	other = add_sampled(root, "other", 1, 400, 0, 0);
+	sample(other, KERNEL, 400, 1);
+	sample(host, is_seen ? COPY : KERNEL, 1200, 1);
+	hot = add_noted(host, "hot", 150, 150);
+	cold = add_noted(hot, "cold", 50, 50);
+	refer(ms);
+	apply();
+	reference_apply(s, s->text);
+	REQUIRE(s->net.is_net == NET_REFERENCE);
+	noted_apply(s);
+	CHECK(cct_valid(s->cct));
+	CHECK_EQ((self_of(hot) + MS / 2) / MS, 600);
+	CHECK_EQ((self_of(cold) + MS / 2) / MS, 200);
+	CHECK(self_of(host) < MS && error_of(host) > 1);
+	CHECK_EQ(self_of(other), 0);
+	CHECK_EQ(s->reference.unknown, 0);
+	session_free(s);
+}
+
+void test_net_noted_compiled_code_is_of_who_was_noted(void)
+{
+	check_compiled(true);
+	check_compiled(false);
+}
