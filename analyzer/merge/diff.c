@@ -31,6 +31,7 @@ struct diff_figures {
 	 * frame */
 	uint64_t self, off, unknown, ready, sleep;
 	uint64_t total;          /* of the outer calls */
+	uint64_t total_ready;    /* of that, without a core */
 	double variance;         /* of a net self */
 };
 
@@ -69,7 +70,7 @@ struct walk {
 	struct maker *m;
 	struct cct *cct;
 	int side;
-	uint64_t *total;         /* by node */
+	uint64_t *total, *ready; /* by node, with all below it */
 	uint32_t *open;          /* by match: how often it is on the path */
 };
 
@@ -118,6 +119,7 @@ static void enter(struct walk *w, node_id id)
 	if (!is_again) {
 		f->outer += timed;
 		f->total += w->total[id];
+		f->total_ready += w->ready[id];
 	}
 	if (n->calls > 0)
 		count_edge(w, match_of(w, n->parent), match, is_again,
@@ -159,17 +161,22 @@ static void count_side(struct maker *m, int side)
 	const size_t nodes = cct_count(t) + 1;
 	uint64_t *const suspended = mem_alloc(nodes * sizeof(*suspended));
 	struct walk w = { m, t, side, mem_alloc(nodes * sizeof(uint64_t)),
+			  mem_alloc(nodes * sizeof(uint64_t)),
 			  mem_alloc(m->matches.count * sizeof(uint32_t)) };
 
 	m->func[side] = mem_alloc(m->matches.count * sizeof(*m->func[side]));
 	cct_totals(t, w.total, suspended);
+	for (node_id id = (node_id)nodes - 1; id > 0; id--) {
+		w.ready[id] += cct_cpu_of(t, id).ready;
+		w.ready[cct_get(t, id)->parent] += w.ready[id];
+	}
 	for (node_id r = cct_first_root(t); r; r = cct_get(t, r)->sibling) {
 		walk(&w, r);
 		m->func[side][0].self += cct_get(t, r)->self;
 		m->func[side][0].unknown += cct_cpu_of(t, r).unknown;
 		m->func[side][0].ready += cct_cpu_of(t, r).ready;
 	}
-	mem_free_all(suspended, w.total, w.open);
+	mem_free_all(suspended, w.total, w.ready, w.open);
 }
 
 /* ---- statistics over sessions, in lists that are sorted ---- */
@@ -259,14 +266,37 @@ static struct diff_row row_of(const struct maker *m, uint32_t match,
 				  .after = m->matches.list[match].id[1] };
 }
 
+/* The rest of what others are a part of; figures of a profile may be wrong. */
+static uint64_t rest(uint64_t all, uint64_t part)
+{
+	return all - MIN(part, all);
+}
+
 /* Time of one call with all that it calls, ns; if the function is open already,
  * of its own code only, because the time of what it calls is part of the outer
  * call's. */
-static double call_cost(const struct diff_figures *f, bool is_again)
+static double call_cost(const struct maker *m, const struct diff_figures *f,
+			bool is_again)
 {
+	const bool cpu = m->out->has_cpu;
+
 	if (is_again || f->outer == 0)
-		return ratio((double)f->self, (double)f->timed);
-	return ratio((double)f->total, (double)f->outer);
+		return ratio((double)rest(f->self, cpu ? f->ready : 0),
+			     (double)f->timed);
+	return ratio((double)rest(f->total, cpu ? f->total_ready : 0),
+		     (double)f->outer);
+}
+
+/* On the CPU, or all that it took where that is not known. */
+static uint64_t work_of(const struct maker *m, const struct diff_figures *f)
+{
+	return m->out->has_cpu ? rest(rest(f->self, f->off), f->unknown) :
+				 f->self;
+}
+
+static uint64_t wait_of(const struct maker *m, const struct diff_figures *f)
+{
+	return m->out->has_cpu ? rest(MIN(f->off, f->self), f->ready) : 0;
 }
 
 /* Find what the change of one edge adds, ns a session, and why. What counts is
@@ -293,7 +323,7 @@ static void weigh_edge(struct maker *m, size_t i)
 	if (callers[0] == 0 || callers[1] == 0)
 		return;
 	added = (rate[1] - rate[0]) * (double)callers[1] / m->sessions[1] *
-		call_cost(before->calls == 0 ? after : before, e->is_again);
+		call_cost(m, before->calls == 0 ? after : before, e->is_again);
 	if (most->edge == 0 || fabs(added) > fabs(most->most)) {
 		most->edge = (uint32_t)i + 1;
 		most->most = added;
@@ -424,10 +454,8 @@ static void add_costs(struct maker *m, uint32_t match)
 		const struct diff_figures *const f = &m->func[k][match];
 
 		s[k] = find_func(m->side[k], m->matches.list[match].id[k]);
-		const uint64_t off = !cpu ? 0 : MIN(f->off, f->self);
-
-		work[k] = f->self - off;
-		wait[k] = off - MIN(f->ready, off);
+		work[k] = work_of(m, f);
+		wait[k] = wait_of(m, f);
 		sleep[k] = f->sleep;
 	}
 	row = cost_row(m, match, DIFF_COST, work,
@@ -522,15 +550,8 @@ static struct diff_figures sum_of(const struct maker *m, int side)
 	struct diff_figures all = { .self = 0 };
 
 	for (uint32_t i = 0; i < m->matches.count; i++) {
-		const struct diff_figures *const f = &m->func[side][i];
-
-		all.self += f->self;
-		all.unknown += f->unknown;
-		all.sleep += f->sleep;
-		if (i == 0)
-			continue;
-		all.off += MIN(f->off, f->self);
-		all.ready += MIN(f->ready, MIN(f->off, f->self));
+		all.self += m->func[side][i].self;
+		all.unknown += m->func[side][i].unknown;
 	}
 	return all;
 }
@@ -544,15 +565,22 @@ static void measure(struct maker *m)
 	d->has_cpu = knows_cpu(m->side[0], &all[0]) &&
 		     knows_cpu(m->side[1], &all[1]);
 	for (int k = 0; k < 2; k++) {
-		const double n = m->sessions[k];
-		const uint64_t off = d->has_cpu ? all[k].off : 0,
-			       ready = d->has_cpu ? all[k].ready : 0;
+		uint64_t work = 0, wait = 0, ready = 0, sleep = 0;
 
-		d->time[k] = (double)(all[k].self - m->func[k][0].self - off) /
-			     n;
-		d->no_core[k] = (double)ready / n;
-		m->waking[k] = d->time[k] + (double)(off - ready) / n;
-		m->sleep[k] = (double)all[k].sleep / n;
+		for (uint32_t i = 1; i < m->matches.count; i++) {
+			const struct diff_figures *const f = &m->func[k][i];
+
+			work += work_of(m, f);
+			wait += wait_of(m, f);
+			ready += f->ready;
+			sleep += f->sleep;
+		}
+		d->time[k] = (double)work / m->sessions[k];
+		m->waking[k] = (double)(work + wait) / m->sessions[k];
+		d->no_core[k] = !d->has_cpu ? 0 :
+				(double)ready / m->sessions[k];
+		m->sleep[k] = (double)(sleep + m->func[k][0].sleep) /
+			      m->sessions[k];
 	}
 }
 

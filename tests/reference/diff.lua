@@ -8,7 +8,7 @@ local diff = {}
 local function row_of(rows, key, who)
 	rows[key] = rows[key] or { who = who, calls = 0, outer = 0, self = 0,
 		off = 0, no_core = 0, unknown = 0, sleep = 0, total = 0,
-		edges = {} }
+		total_no_core = 0, edges = {} }
 	return rows[key]
 end
 
@@ -43,6 +43,8 @@ local function count(s, rows)
 			local key = key_of(frame)
 			if not met[key] then
 				rows[key].total = rows[key].total + d
+				rows[key].total_no_core =
+					rows[key].total_no_core + no_core
 				met[key] = true
 			end
 		end
@@ -57,23 +59,43 @@ local function count(s, rows)
 end
 
 local function side_of(stories)
-	local side = { rows = {}, n = #stories, has_cpu = true, whole = 0,
-		       sleep = 0 }
-	local all, unknown, no_core = 0, 0, 0
+	local side = { rows = {}, n = #stories, has_cpu = true }
+	local all, unknown = 0, 0
 	for _, s in ipairs(stories) do
 		side.has_cpu = side.has_cpu and #s.log.known > 0
 		count(s, side.rows)
 	end
-	for key, row in pairs(side.rows) do
-		side.whole = side.whole +
-			(key == "" and 0 or row.self / side.n)
-		no_core = no_core + (key == "" and 0 or row.no_core / side.n)
-		side.sleep = side.sleep + row.sleep / side.n
+	for _, row in pairs(side.rows) do
 		all, unknown = all + row.self, unknown + row.unknown
 	end
 	side.has_cpu = side.has_cpu and unknown < all // 10
-	side.no_core = no_core
 	return side
+end
+
+-- What had no core tells of other programs.
+local function parts_of(row, has_cpu)
+	if not has_cpu then
+		return row.self, 0
+	end
+	local off = math.min(row.off, row.self)
+	return row.self - off - row.unknown, off - row.no_core
+end
+
+-- What shares are of, by what a row may tell of.
+local function wholes(a, b)
+	local has_cpu = a.has_cpu and b.has_cpu
+	for _, side in ipairs({ a, b }) do
+		side.time, side.wait, side.sleep = 0, 0, 0
+		for key, row in pairs(side.rows) do
+			local work, wait = parts_of(row, has_cpu)
+			if key ~= "" then
+				side.time = side.time + work / side.n
+				side.wait = side.wait + (work + wait) / side.n
+			end
+			side.sleep = side.sleep + row.sleep / side.n
+		end
+		side.knows = has_cpu
+	end
 end
 
 -- What is on one side only may be paired with another function, by its name.
@@ -102,14 +124,17 @@ local function ratio(part, whole)
 end
 
 local nothing = { calls = 0, outer = 0, self = 0, off = 0, no_core = 0,
-		  sleep = 0, total = 0, edges = {} }
+		  unknown = 0, sleep = 0, total = 0, total_no_core = 0,
+		  edges = {} }
 
 -- A call with all that it calls; a recursive one for itself.
-local function cost_of(row, is_again)
+local function cost_of(row, is_again, has_cpu)
 	if is_again or row.outer == 0 then
-		return ratio(row.self, row.calls)
+		return ratio(row.self - (has_cpu and row.no_core or 0),
+			     row.calls)
 	end
-	return ratio(row.total, row.outer)
+	return ratio(row.total - (has_cpu and row.total_no_core or 0),
+		     row.outer)
 end
 
 local function calls_of(side, key)
@@ -144,7 +169,7 @@ local function changes_of_calls(a, b, x, y, put)
 				ratio(x.edges[edge] or 0, was)
 			local of = x.calls == 0 and y or x
 			local added = rate * is / b.n *
-				cost_of(of, kind == "again")
+				cost_of(of, kind == "again", a.knows)
 			local sum = all[why] or { added = 0, by = {} }
 			local row = b.rows[caller] or a.rows[caller]
 			all[why] = sum
@@ -160,21 +185,15 @@ local function changes_of_calls(a, b, x, y, put)
 end
 
 local function changes_of_cost(a, b, x, y, put)
-	local function off(row)
-		return a.has_cpu and b.has_cpu and
-			math.min(row.off, row.self) or 0
-	end
-	-- What had no core tells of other programs.
-	local function wait(row)
-		return off(row) - math.min(off(row), row.no_core)
-	end
 	local function cost(why, before, after)
 		local was, is = before / x.calls, after / y.calls
 		put(why, (is - was) * y.calls / b.n, was, is, { "" })
 	end
 	if x.calls > 0 and y.calls > 0 then
-		cost("cost", x.self - off(x), y.self - off(y))
-		cost("wait", wait(x), wait(y))
+		local work, wait = parts_of(x, a.knows)
+		local works, waits = parts_of(y, a.knows)
+		cost("cost", work, works)
+		cost("wait", wait, waits)
 		cost("sleep", x.sleep, y.sleep)
 	end
 end
@@ -185,9 +204,10 @@ local function rows_of(a, b)
 		local x, y = a.rows[key] or nothing, b.rows[key] or nothing
 		local who = x.who or y.who
 		local function put(why, added, was, is, callers)
-			local of = why == "sleep" and "sleep" or "whole"
+			local of = (why == "sleep" or why == "wait") and why or
+				"time"
 			local least = math.max(a[of], b[of]) / 5000
-			local base = a[of] > 0 and a[of] or a.whole
+			local base = a[of] > 0 and a[of] or a.time
 			if math.abs(added) > least then
 				out[#out + 1] = { ("%.3f"):format(added),
 					("%.3f"):format(added * 100 / base),
@@ -258,10 +278,7 @@ function diff.checks(s, random, others)
 			paths = paths .. " " .. others[i + 1]
 		end
 		local a, b = side_of({ s }), side_of(stories)
-		for _, side in ipairs(a.has_cpu and b.has_cpu and { a, b } or
-				      {}) do
-			side.whole = side.whole - side.no_core
-		end
+		wholes(a, b)
 		local of = "@ vs " .. paths
 		if random(2) == 1 then
 			a, b, of = b, a, paths .. " vs @"

@@ -85,7 +85,7 @@ local function lines(s, has_cpu, is_wanted)
 				total + call.slept,
 				has_cpu and total - away or "",
 				has_cpu and ready or "",
-				has_cpu and away - ready or "",
+				has_cpu and away - ready or "", "",
 				ends[call.ended] or "open",
 				0, table.concat(names, ";") }
 		end
