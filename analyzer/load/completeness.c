@@ -592,6 +592,18 @@ static void tell_noted(struct teller *t, const struct session *s)
 		    out_number_time(lacks, (double)unnoted));
 }
 
+/* Turned off by hand, or not on at first. */
+static void tell_off(struct teller *t, const struct session *s)
+{
+	const uint64_t ms = session_noted(s, "off.ms");
+	char time[OUT_NUMBER];
+
+	if (ms >= 100 && !session_note(s, "duty"))
+		say(t, "recording was off for %s of the whole time: what "
+		    "happened then is not in the trace",
+		    out_number_time(time, (double)ms * 1e6));
+}
+
 static void tell_left_out(struct teller *t, const struct session *s)
 {
 	char sentence[512];
@@ -678,6 +690,7 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 	tell_snapshot(&t, s);
 	tell_left_out(&t, s);
 	tell_noted(&t, s);
+	tell_off(&t, s);
 	tell_budget(&t, s);
 	tell_recordings(&t, s);
 	tell_counted(&t, s);

@@ -44,6 +44,7 @@ grep -qx 'weft: snapshot: .*see weft record --flight-recorder' "$T/o" ||
 	fail "snapshot: $(cat "$T/o")"
 "$WEFT" stop served | grep -qx 'recording *is off, was on' || fail "stop"
 says off
+sleep 0.4
 [ "$(value state)" = off ] || fail "status: not off"
 "$WEFT" start "$pid" | grep -qx 'recording *is on, was off' || fail "start"
 says on
@@ -59,6 +60,8 @@ report
 	fail "before: $(calls before), after: $(calls after), not 40000 40000"
 [ "$(calls unseen) $(calls late)" = '0 0' ] || fail "off, and still recorded"
 nothing_lost
+grep -q '^# note: recording was off for .*ms of the whole time' \
+	"$T/report.err" || fail "the report does not say that it was off"
 "$WEFT" dump "$T/trace" >"$T/dump" 2>"$T/dump.err"
 [ "$(grep -c 'mark.*unseen' "$T/dump")" = 0 ] || fail "a mark while it was off"
 [ "$(grep -c 'mark.*after' "$T/dump")" = 4 ] || fail "not four marks after"

@@ -294,6 +294,8 @@ static void note_end(const struct recording *r, struct meta *m)
 	note_sampled(r, m);
 	note_reference(r, m);
 	note_cost(r, m); /* the start may have been too early */
+	if (r->off.all > 0 && !r->opt.sample_only)
+		meta_print(m, "off.ms", "%" PRIu64, r->off.all);
 	meta_note(m, "complete", is_complete(r) ? "yes" : "no");
 	if (r->drain.selection) {
 		meta_print(m, "filter.functions", "%" PRIu64,

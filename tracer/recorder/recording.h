@@ -71,7 +71,8 @@ struct recording {
 	struct registry registry;
 	struct drain drain;
 	struct reference reference;
-	struct { uint32_t window; uint64_t since; } off; /* since when, ms */
+	/* Since when, and how long in all; it was so when last looked; ms. */
+	struct { uint32_t window; uint64_t since, all, seen; bool was; } off;
 	struct budget budget;
 	struct flight flight;
 	struct program program;

@@ -195,6 +195,15 @@ static bool is_long(struct recording *r, bool off, uint64_t now)
 	return now - r->off.since >= OFF_MS;
 }
 
+/* Reports say how long nothing was recorded. */
+static void count_off(struct recording *r, bool off, uint64_t now)
+{
+	if (off && r->off.was)
+		r->off.all += now - r->off.seen;
+	r->off.was = off;
+	r->off.seen = now;
+}
+
 void unrecorded_poll(struct recording *r)
 {
 	const bool off = is_off(r), ends = r->program.has_ended &&
@@ -202,6 +211,7 @@ void unrecorded_poll(struct recording *r)
 	const bool same = window_of(r) == r->off.window;
 	const bool is_long_off = is_long(r, off, rate_mono_ms());
 
+	count_off(r, off, rate_mono_ms());
 	if (!is_wanted(r) || r->attach.waits || r->reference.why != 0)
 		return;
 	if (r->reference.is_on && off && same) {
