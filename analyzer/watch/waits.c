@@ -171,7 +171,7 @@ static void on_chunk_begin(void *ctx, const struct replay_event *e,
 	}
 }
 
-/* Calls of that depth and deeper ones have ended, or are open for ever. */
+/* Calls of that depth and deeper ones have ended, or are open at the end. */
 static void end(struct waits *w, struct waits_lane *l, uint32_t depth, ticks at,
 		bool is_open)
 {
@@ -192,7 +192,7 @@ static void on_leave(void *ctx, const struct replay_event *e)
 		see_open(w, e);
 	if (e->deferred == REPLAY_NOW)
 		end(w, lane(w, e->stream), e->depth, e->tick,
-		    e->why == REPLAY_CUT || e->why == REPLAY_OPEN_AT_END);
+		    e->why == REPLAY_OPEN_AT_END);
 }
 
 /* The first of them to end after a wait began is the one that waited. */
