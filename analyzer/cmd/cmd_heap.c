@@ -34,8 +34,8 @@ struct row {
 	struct heap_row h;
 	/* The same as whole numbers. growth: 0: it shrinks. _error: standard
 	 * errors. */
-	uint64_t in_use, blocks, growth, before, taken, allocations, freed,
-		 frees;
+	uint64_t in_use, blocks, growth, before, kept, taken, allocations,
+		 freed, frees;
 	uint64_t in_use_error, taken_error;
 	char *name;              /* whole; mem_free frees it */
 };
@@ -79,6 +79,8 @@ static const struct metric heap_metrics[] = {
 	      "than at --from", .key = "growth_bytes"),
 	BYTES("before", before, "bytes in use at --from",
 	      .key = "before_bytes"),
+	BYTES("kept", kept, "of before: still in use at the end, or at --to",
+	      .key = "kept_bytes"),
 	BYTES("allocated", taken, "bytes that were taken",
 	      .key = "allocated_bytes"),
 	{ "allocated-error", METRIC_COUNT, METRIC_DROP_EMPTY, "\302\261",
@@ -108,7 +110,7 @@ static const struct metric_view heap_view = {
 };
 static const struct metric_view growth_view = {
 	heap_metrics,
-	"growth,in-use,in-use-error,blocks,allocated,allocated-error,"
+	"growth,kept,in-use,in-use-error,blocks,allocated,allocated-error,"
 	"allocations,lifetime,name", CSV_COLUMNS
 };
 
@@ -198,6 +200,7 @@ static void fill(struct row *r)
 	r->blocks = whole(h->is.in_use.blocks);
 	r->growth = whole(h->is.in_use.bytes - h->before.bytes);
 	r->before = whole(h->before.bytes);
+	r->kept = whole(h->kept.bytes);
 	r->taken = whole(h->is.taken.bytes);
 	r->allocations = whole(h->is.taken.blocks);
 	r->freed = whole(h->is.freed.bytes);

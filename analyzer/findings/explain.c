@@ -512,7 +512,7 @@ static void find_heap(struct work *w, const struct explain_heap *heap)
 		return;
 	f = add(w, EXPLAIN_HEAP, heap->func);
 	f->heap = heap;
-	f->share = fmin(1, heap->grown / all);
+	f->share = heap->stays > 0 ? heap->stays : fmin(1, heap->grown / all);
 }
 
 /* ---- all ---------------------------------------------------------------- */

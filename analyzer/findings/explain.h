@@ -89,8 +89,12 @@ struct explain_heap {
 	double half, later, end;
 	double error;            /* of the growth since half; 0: it is exact */
 	func_id func;            /* 0: nothing is known of memory */
-	double grown;
-	ticks since;             /* half of the time */
+	double grown;            /* of that: by what func took; */
+	double stays;            /* or, if it is not 0, of all that was taken
+	                          * in the third quarter of the time and is in
+	                          * use at its end, how much func took, 0 to
+	                          * 1 */
+	ticks since, until;      /* half of the time, and its end */
 };
 
 /* What single events tell beside the tree. */

@@ -144,6 +144,8 @@ static void live(struct pairing *p, const struct heap_event *taken,
 	cct_heap_add(is_in(p, taken->at) ? &r->is.taken : &r->before, &w);
 	if (!freed || !is_in(p, end)) {
 		cct_heap_add(&r->is.in_use, &w);
+		if (taken->at < p->from)
+			cct_heap_add(&r->kept, &w);
 		return;
 	}
 	cct_heap_add(&r->is.freed, &w);
@@ -220,6 +222,7 @@ void heap_add_row(struct heap_row *to, const struct heap_row *r)
 {
 	cct_heap_join(&to->is, &r->is);
 	cct_heap_add(&to->before, &r->before);
+	cct_heap_add(&to->kept, &r->kept);
 	to->lived += r->lived;
 }
 

@@ -50,7 +50,8 @@ struct heap_row {
 	stack_id stack;          /* by coroutine: its index + 1; 0: none */
 	uint32_t thread;         /* by thread: its index; else 0 */
 	struct cct_heap is;      /* in_use: at the end of the range */
-	struct heap_sum before;  /* in use at its begin */
+	struct heap_sum before;  /* in use at its begin, */
+	struct heap_sum kept;    /* and of that at its end */
 	double lived;            /* ticks, of those freed, all together */
 };
 

@@ -85,6 +85,42 @@ grows() {
 }
 one_of 6 grows
 "$WEFT" explain --json "$T/trace" | grep -q '"grown_bytes": [0-9]' || fail "--json"
+# What is given back late may grow by more than a leak does, but does not stay.
+cat >"$T/late.c" <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) static void *keep(size_t n)
+{
+	return malloc(n);
+}
+__attribute__((noinline)) static void *use(size_t n)
+{
+	return malloc(n);
+}
+int main(void)
+{
+	static void *used[400000];
+	size_t first = 0;
+
+	for (size_t i = 0; i < 400000; i++) {
+		used[i] = use(500);
+		while (i - first > i / 8)
+			free(used[first++]);
+		if (i % 16 == 0)
+			keep(200);
+	}
+	return 0;
+}
+END
+gcc -O1 -finstrument-functions -o "$T/late" "$T/late.c" || fail "no compiler"
+stays() {
+	record --heap=exact -- "$T/late" || fail "weft record fails"
+	"$WEFT" explain "$T/trace" >"$T/said" || fail "weft explain"
+	grep -q 'Memory in use grows: .* keep took .* of what stays' "$T/said"
+}
+one_of 6 stays
+sh -c "$(grep -o 'weft heap .*' "$T/said" | sed "s|^weft|$WEFT|") --csv" \
+	2>"$T/report.err" | sed -n 2p | grep -q 'keep' ||
+	fail "the command shows another function first"
 record --heap -- "$T/leak" not || fail "weft record fails"
 "$WEFT" explain "$T/trace" | grep 'Memory' && fail "what does not grow is said to"
 for size in 12 2G much; do

@@ -146,9 +146,9 @@ void test_explain_memory_grows(void)
 	begin();
 	func = cct_get(session->cct, put(0, "main", 1, 10, 0, 0))->func;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		seen.heap = (struct explain_heap){ cases[i].half,
-			cases[i].later, cases[i].end, cases[i].error, func,
-			1e6, 0 };
+		seen.heap = (struct explain_heap){ .half = cases[i].half,
+			.later = cases[i].later, .end = cases[i].end,
+			.error = cases[i].error, .func = func, .grown = 1e6 };
 		CHECK_STR(find(EXPLAIN_HEAP, &ms), cases[i].grows ? "main" :
 			  "");
 	}

@@ -232,10 +232,11 @@ static char *tell_heap(struct teller *t, const struct explain_finding *f)
 	char grown[OUT_NUMBER], end[OUT_NUMBER];
 
 	return mem_print("Memory in use grows: by %s in the second half of the "
-			 "time, to %s. %s took %s of that.",
+			 "time, to %s. %s took %s of %s.",
 			 out_number_bytes(grown, (uint64_t)fmax(more, 0)),
 			 out_number_bytes(end, (uint64_t)all),
-			 name_of(t, f->func), share_of(t, f->share));
+			 name_of(t, f->func), share_of(t, f->share),
+			 h->stays > 0 ? "what stays in use" : "that");
 }
 
 static char *sentence_of(struct teller *t, const struct explain_finding *f)
@@ -358,8 +359,10 @@ static char *command_of(const struct teller *t, const struct explain_finding *f)
 		mem_print("weft locks --object 0x%" PRIx64 " %s",
 			  f->lock->address, t->traces) :
 		f->kind == EXPLAIN_HEAP ?
-		mem_print("weft heap --from %" PRIu64 "ms %s",
+		mem_print("weft heap --from %" PRIu64 "ms --to %" PRIu64
+			  "ms --sort kept %s",
 			  session_ns(t->session, f->heap->since) / 1000000,
+			  session_ns(t->session, f->heap->until) / 1000000,
 			  t->traces) :
 		f->kind == EXPLAIN_WAIT && !filter_args_text(FILTER_FOCUS) ?
 		mem_print("weft tree --waiting --focus %s%s %s", name, part,
