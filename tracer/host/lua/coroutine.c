@@ -97,8 +97,11 @@ static void forget(void *entry, const void *is_blind)
 		co->at = NULL;
 }
 
+_Atomic uint32_t lua_co_forgot;
+
 void lua_co_forget(bool is_blind)
 {
+	atomic_fetch_add(&lua_co_forgot, 1);
 	pointer_map_each(&all, forget, &is_blind);
 }
 

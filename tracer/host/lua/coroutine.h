@@ -15,6 +15,8 @@ struct coroutine *lua_co_served(lua_State *L);
  * address may belong to another VM by now. is_blind: in that time, no call has
  * come to this library. Hook-safe. */
 void lua_co_forget(bool is_blind);
+/* How often that was. */
+extern HIDDEN _Atomic uint32_t lua_co_forgot;
 /* The object of L, forgotten or not; NULL: nothing that we knew lived there. */
 struct coroutine *lua_co_forgotten(const lua_State *L);
 

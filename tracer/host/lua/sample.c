@@ -239,10 +239,18 @@ static bool is_innermost(const struct lua_running *r, uint64_t sp)
 	       r->depth == shadow_depth(s);
 }
 
+/* In another window, or another recording, L must be met. */
 bool lua_sample_goes_on(long L, uint64_t sp)
 {
-	return lua_running.L == L && lua_vm_on() &&
-	       is_innermost(&lua_running, sp);
+	const struct lua_running *const r = &lua_running;
+
+	return r->L == L && lua_vm_on() && is_innermost(r, sp) &&
+	       thread_self->generation ==
+	       atomic_load_explicit(&mapped_pool->generation,
+				    memory_order_relaxed) &&
+	       r->window == thread_self->window &&
+	       r->forgot == atomic_load_explicit(&lua_co_forgot,
+						 memory_order_relaxed);
 }
 
 /* The object of L, if that is known to run here and to be sampled. */
@@ -467,6 +475,8 @@ static bool mark(struct lua_running *r)
 	r->stack = lua_vm_stack(s);
 	r->segments = s->segments - s->fiber;
 	r->depth = shadow_depth(s);
+	r->window = s->window;
+	r->forgot = atomic_load(&lua_co_forgot);
 	thread_release(s);
 	return true;
 }

@@ -22,6 +22,7 @@ struct lua_running {
 	uint64_t sp;
 	const void *stack;   /* lua_vm_stack, NULL: not known */
 	uint32_t segments, depth; /* as in struct shadow_mark */
+	uint32_t window, forgot; /* of the thread and lua_co_forgot then */
 	uint64_t base;
 };
 extern HIDDEN THREAD_LOCAL struct lua_running lua_running;
