@@ -116,7 +116,12 @@ grows() {
 		"$T/out" || fail "another sum: $(cat "$T/out")"
 	awk -v from="$1" -v to="$2" '/^self with --reference/ {
 			seen++
-			if ($6 + 0 < from || $6 + 0 > to || $9 > 20 || $9 < -20)
+			n = 0
+			for (i = 4; i <= NF; i++)
+				if ($i ~ /%$/)
+					share[++n] = $i + 0
+			if (n < 2 || share[1] < from || share[1] > to ||
+			    share[2] > 20 || share[2] < -20)
 				bad = 1
 		}
 		END { exit bad || seen != 1 }' "$T/out" ||
