@@ -153,6 +153,14 @@ static uint64_t count_lost(const struct session *s)
 	return lost;
 }
 
+static bool is_sampled(const struct session *s)
+{
+	for (size_t i = 0; i < s->thread_count; i++)
+		if (s->threads[i].noted > 0)
+			return true;
+	return false;
+}
+
 static void print_head(const struct top *t, const struct flat *flat,
 		       bool is_all)
 {
@@ -168,6 +176,9 @@ static void print_head(const struct top *t, const struct flat *flat,
 		   out_number_count(d, count_lost(s)),
 		   out_number_many(a, t->feed.missed, "chunks"),
 		   t->has_ended && !t->feed.is_end ? ", and the end" : "");
+	if (is_sampled(s))
+		table_note("Lua is sampled: its functions have no rows here; "
+			   "weft report shows their times at the end");
 }
 
 /* The i-th metric that the key s sorts by. */
