@@ -89,7 +89,9 @@ int named_none(struct session *s, const char *name, const bool *is_there,
 bool named_are_noted(struct session *s, const uint8_t *wanted)
 {
 	for (func_id f = 1; f <= func_count(s->funcs); f++)
-		if (wanted[f] && func_get(s->funcs, f)->noted)
-			return true;
-	return false;
+		if (wanted[f] && (!func_get(s->funcs, f)->noted ||
+				  func_is_special(s->funcs, f,
+						  FUNC_OTHER_WAIT)))
+			return false;
+	return true;
 }

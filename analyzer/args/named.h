@@ -20,6 +20,6 @@ const char *named_guess(struct session *, const char *name,
 int named_none(struct session *, const char *name, const bool *is_there,
 	       const char *where);
 
-/* Is one of these functions (by id, as above) Lua's that was sampled, so that
- * no record tells of its calls? */
+/* Are all of these functions (by id, as above) Lua's that were sampled, so that
+ * no record tells of their calls? */
 bool named_are_noted(struct session *, const uint8_t *wanted);

@@ -295,7 +295,6 @@ static void print_request(struct table *t, const struct waits *w,
 /* ---- the requests ------------------------------------------------------- */
 
 /* A call in a signal handler that interrupted a hook has no lane. */
-
 static enum cmd_exit find_calls(struct load *load, struct requests *to)
 {
 	struct session *const s = load->session;

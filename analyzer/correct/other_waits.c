@@ -34,7 +34,8 @@ void other_waits_add(struct session *s)
 	for (node_id id = 1; id <= count; id++) {
 		const struct cct_node *const n = cct_get(t, id);
 		const struct cct_cpu cpu = cct_cpu_of(t, id);
-		const uint64_t time = MIN(n->self, cpu.off - cpu.ready);
+		const uint64_t time = MIN(n->self, cpu.off -
+						   MIN(cpu.ready, cpu.off));
 
 		if (time == 0 || func_is_libc(s->funcs, n->func))
 			continue;

@@ -366,13 +366,26 @@ static void find_sleep(struct work *w, const struct explain_seen *seen)
 
 /* ---- the function that waits -------------------------------------------- */
 
+/* By node: the index of its thread. The caller frees the array. */
+static uint32_t *threads_of(struct cct *t)
+{
+	uint32_t *const of = mem_alloc((cct_count(t) + 1) * sizeof(*of));
+
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_node *const n = cct_get(t, id);
+
+		of[id] = n->parent ? of[n->parent] : n->thread;
+	}
+	return of;
+}
+
 /* Is most of the function's waiting that of one thread, of several that call
  * it? */
 static void find_side(const struct work *w, struct explain_finding *f)
 {
 	struct cct *const t = w->session->cct;
 	const size_t threads = w->session->thread_count;
-	uint32_t *const of = mem_alloc((cct_count(t) + 1) * sizeof(*of));
+	uint32_t *const of = threads_of(t);
 	ticks *const off = mem_alloc((threads + 1) * sizeof(*off));
 	uint64_t *const calls = mem_alloc((threads + 1) * sizeof(*calls));
 	size_t callers = 0, most = 0;
@@ -380,7 +393,6 @@ static void find_side(const struct work *w, struct explain_finding *f)
 	for (node_id id = 1; id <= cct_count(t); id++) {
 		const struct cct_node *const n = cct_get(t, id);
 
-		of[id] = n->parent ? of[n->parent] : n->thread;
 		if (n->func != f->func || of[id] >= threads)
 			continue;
 		off[of[id]] += asleep_at(w, id);
@@ -414,7 +426,7 @@ static bool is_idle(const struct work *w, func_id func)
 {
 	struct cct *const t = w->session->cct;
 	const size_t threads = w->session->thread_count;
-	uint32_t *const of = mem_alloc((cct_count(t) + 1) * sizeof(*of));
+	uint32_t *const of = threads_of(t);
 	ticks *const waits = mem_alloc((threads + 1) * sizeof(*waits));
 	ticks *const does = mem_alloc((threads + 1) * sizeof(*does));
 	ticks all = 0, idle = 0;
@@ -423,7 +435,6 @@ static bool is_idle(const struct work *w, func_id func)
 		const struct cct_node *const n = cct_get(t, id);
 		const ticks asleep = asleep_at(w, id);
 
-		of[id] = n->parent ? of[n->parent] : n->thread;
 		if (of[id] >= threads)
 			continue;
 		does[of[id]] += n->self - MIN(asleep, n->self);
