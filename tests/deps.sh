@@ -25,7 +25,7 @@ list() {
 		liblua5.1-0-dev liblua5.2-dev liblua5.3-dev liblua5.4-dev \
 		libluajit-5.1-dev \
 		$(known liblua5.5-dev) ;;
-	test) echo g++ clang libclang-rt-dev lua5.1 lua5.2 lua5.3 lua5.4 luajit \
+	test) echo g++ clang libclang-rt-dev libomp-dev lua5.1 lua5.2 lua5.3 lua5.4 luajit \
 		$(known lua5.5) procps time util-linux man-db musl-tools strace \
 		libcap2-bin parallel debuginfod jq sqlite3 curl perl \
 		universal-ctags haproxy redis-tools neovim lua-busted ;;

@@ -53,9 +53,11 @@ enum {
 /* Not a dictionary index: in a stack, as many frames as "age" says are left out
  * here. */
 #define REC_FUNC_OMITTED REC_FUNC_MASK
-/* The age of a frame whose entry was not seen, or was more than REC_GAP_MAX - 1
+/* The age of a frame whose entry was not seen, or was more than REC_GAP_MAX - 2
  * ticks ago. */
 #define REC_AGE_UNKNOWN REC_GAP_MAX
+/* The same of a borrowed frame with which a coroutine begins. */
+#define REC_AGE_BODY (REC_GAP_MAX - 1)
 
 /* X(name, number, operands that must follow, meaning). Zero is no record, so
  * that memory that was never written is not taken for one. After RESUME's three
@@ -120,6 +122,7 @@ enum unwind {
 	UNWIND_YIELD = 5,    /* native frames a yield jumped over */
 	UNWIND_CLOSED = 6,   /* coroutine closed, collected or reused */
 	UNWIND_RESET = 7,    /* the tracer lost track of the stack */
+	UNWIND_BORROWED = 8, /* borrowed frames: the work for them is done */
 };
 
 /* RESUME's flags. */
@@ -132,6 +135,10 @@ enum {
 	RESUME_CLOSES = 8,   /* nobody resumed it: it is being closed */
 	RESUME_BODY = 16,    /* with RESUME_STACK: the frame behind the stack is
 	                      * the body, which a tail call has replaced */
+	RESUME_BORROWED = 32, /* with RESUME_STACK, and serial 0: no coroutine;
+	                      * the stack goes onto the topmost segment. They
+	                      * are calls of the thread for which this one works
+	                      * from now on, and none of its own */
 };
 
 /* SUSPEND's flags: a reason, and how it came. */

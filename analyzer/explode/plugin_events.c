@@ -128,12 +128,14 @@ static const char *why_of(const struct explode_event *event)
 		[UNWIND_YIELD] = "unwound: yield",
 		[UNWIND_CLOSED] = "unwound: coroutine closed",
 		[UNWIND_RESET] = "unwound: stack lost",
+		[UNWIND_BORROWED] = "unwound: borrowed",
 	};
 	static const char *const whys[] = {
 		[REPLAY_SEEN] = "seen", [REPLAY_OPEN_BEFORE] = "open before",
 		[REPLAY_UNWOUND] = "unwound", [REPLAY_CUT] = "cut",
 		[REPLAY_DIED] = "coroutine died",
 		[REPLAY_OPEN_AT_END] = "open at end",
+		[REPLAY_BORROWED] = "borrowed",
 	};
 	const uint32_t reason = event->at.reason;
 

@@ -26,6 +26,8 @@ enum replay_why {
 	REPLAY_CUT,         /* exit: still open where records are missing, or
 	                     * where recording was turned off */
 	REPLAY_OPEN_AT_END, /* exit: still open at the end of the trace */
+	REPLAY_BORROWED,    /* entry: a call of another thread, for which this
+	                     * one works from now on */
 };
 
 /* Events that are given later than they happened, or of another stack than the

@@ -375,6 +375,10 @@ void replay_stack_end_body(struct replay *, struct stream *, enum replay_why,
 /* Push n open-frame words on the topmost segment. */
 void replay_stack_push_open(struct replay *, struct stream *,
 			    const uint64_t *word, size_t n);
+/* The same of the topmost segment, and the sink is told: calls of another
+ * thread, for which this one works. */
+void replay_stack_borrow(struct replay *, struct stream *,
+			 const uint64_t *word, size_t n);
 /* Take the innermost frame off. */
 void replay_stack_pop(struct replay *, struct stream *, enum replay_why,
 		      uint32_t reason);

@@ -59,7 +59,7 @@ static struct frame open_frame(struct replay *r, const struct stream *st,
 				       .self = SELF_GIVEN };
 	return (struct frame){
 		.func = r->func[rec_func(word)], .self = SELF_GIVEN,
-		.entry = age == REC_AGE_UNKNOWN || age > st->now ||
+		.entry = age >= REC_AGE_BODY || age > st->now ||
 			 st->now - age >= ENTRY_NONE ?
 				ENTRY_UNKNOWN : st->now - age,
 	};
@@ -74,6 +74,8 @@ void replay_stack_push_open(struct replay *r, struct stream *st,
 		uint32_t flags = frame_is_omitted(&f) ? CCT_OMITTED : 0;
 
 		st->omits |= flags != 0;
+		if (!flags && rec_gap(word[i]) == REC_AGE_BODY)
+			flags = CCT_BODY;
 		if (st->segments > 1 &&
 		    st->depth == segment_first(replay_top(st))) {
 			flags |= replay_time_body(r, st);
@@ -96,13 +98,23 @@ void replay_stack_push_body(struct replay *r, struct stream *st,
 	top->base++;
 }
 
-/* Tell the sink that the topmost segment's frames were open before. */
-static void emit_open(struct replay *r, struct stream *st)
+/* Tell the sink of the frames from there on, whose entries are not seen. */
+static void emit_open(struct replay *r, struct stream *st, size_t from,
+		      enum replay_why why)
 {
-	for (size_t i = segment_first(replay_top(st)); i < st->depth; i++)
+	for (size_t i = from; i < st->depth; i++)
 		if (!frame_is_omitted(&st->frame[i]))
-			replay_emit_enter(r, st, st->frame[i].func, i - 1,
-					  REPLAY_OPEN_BEFORE);
+			replay_emit_enter(r, st, st->frame[i].func, i - 1, why);
+}
+
+void replay_stack_borrow(struct replay *r, struct stream *st,
+			 const uint64_t *word, size_t n)
+{
+	const size_t from = st->depth;
+
+	replay_stack_push_open(r, st, word, n);
+	if (r->sink)
+		emit_open(r, st, from, REPLAY_BORROWED);
 }
 
 /* The chunk's open stacks become ours; the stack is empty. */
@@ -131,7 +143,8 @@ static void adopt(struct replay *r, struct stream *st,
 		}
 		replay_stack_push_open(r, st, s.frame, s.frames);
 		if (r->sink)
-			emit_open(r, st);
+			emit_open(r, st, segment_first(replay_top(st)),
+				  REPLAY_OPEN_BEFORE);
 	}
 }
 

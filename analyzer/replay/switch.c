@@ -137,6 +137,11 @@ void replay_switch_resume(struct replay *r, struct stream *st,
 	struct co_kept *kept;
 	uint32_t co;
 
+	if ((flags & RESUME_BORROWED) && serial == 0) {
+		replay_stack_borrow(r, st, record + 4,
+				    (size_t)rec_value(record[3]));
+		return;
+	}
 	if (serial == 0 || st->segments >= MAX_SEGMENTS ||
 	    is_on(st, serial)) {
 		replay_unnested(r, st);

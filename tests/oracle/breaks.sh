@@ -31,6 +31,7 @@ group_of() {
 	order | moved) echo ordinal ;;
 	depth) echo deep ;;
 	back) echo thrown ;;
+	borrowed) echo openmp ;;
 	*) echo woven ;;
 	esac
 }
@@ -53,6 +54,7 @@ verdict_of() {
 	signals) echo "own counts are others|something was lost|$crash" ;;
 	handlers) echo '[1-9][0-9.]* of [0-9]* stand elsewhere' ;;
 	thrown) echo 'shared: a wrong caller' ;;
+	openmp) echo 'wrong root' ;;
 	calls | splits)
 		echo 'a wrong caller of|said to be skipped|switches that nobody' ;;
 	heal | changes) echo '^FAIL' ;;
@@ -70,6 +72,7 @@ run_group() {
 	heal) "$B/breaks/tests/test_lua_heal" ;;
 	ordinal) "$B/breaks/tests/test_lua_written" ;;
 	thrown) LUAS=lua5.4 tests/e2e/lua-thrown.sh ;;
+	openmp) BUILDS=gcc-O2 tests/e2e/openmp.sh ;;
 	woven) BATCH=8 tests/oracle/seed "$B/tests/oracle/woven-gcc-O2" \
 		401 402 403 404 405 406 407 408 ;;
 	deep) WOVEN_DEPTH=4 RECORD_OPTIONS="$RECORD_OPTIONS --max-depth 4" \
@@ -128,7 +131,7 @@ expect() {
 unset WEFT_TEST_BREAK
 tasks=$(echo passed room budget
 	for group in woven signals changes handlers calls splits heal \
-		ordinal deep thrown; do
+		ordinal deep thrown openmp; do
 		echo "passed none $group"
 	done
 	for rule in ${*:-$(rules | cut -f 1)}; do

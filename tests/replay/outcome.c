@@ -108,7 +108,8 @@ static void event_line(struct outcome *o, const struct replay_event *e,
 		       const char *what, const char *name, const char *more)
 {
 	static const char *const why[] = { "", " before", " unwound", " died",
-					   " cut", " open" };
+					   " cut", " open",
+					   " borrowed" };
 	const struct thread *const t = &o->session->threads[e->thread];
 	char level[16] = "";
 

@@ -70,7 +70,7 @@ static uint32_t choice(const char *word, const char *const names[],
 static uint32_t unwind_why(const char *word)
 {
 	static const char *const names[] = { "jump", "skipped", "error",
-		"tail", "yield", "closed", "reset", NULL };
+		"tail", "yield", "closed", "reset", "borrowed", NULL };
 
 	return choice(word, names, UNWIND_JUMP);
 }
@@ -156,7 +156,8 @@ static void end_spans(struct outcome *o)
 	session_free(told_session);
 }
 
-/* The frames of a stack: NAME:AGE, [N] for N left out; AGE "?" is unknown. */
+/* The frames of a stack: NAME:AGE, [N] for N left out; AGE "?" is unknown, "~"
+ * that of a borrowed one with which a coroutine begins. */
 static void frame(char *w, void put(struct chunk_build *, const char *,
 				    uint64_t))
 {
@@ -170,6 +171,7 @@ static void frame(char *w, void put(struct chunk_build *, const char *,
 		fail("no age:", w);
 	*colon = '\0';
 	put(&chunk, w, !strcmp(colon + 1, "?") ? REC_AGE_UNKNOWN :
+	    !strcmp(colon + 1, "~") ? REC_AGE_BODY :
 	    number(colon + 1));
 }
 
@@ -206,17 +208,22 @@ static void given(size_t at)
 	}
 }
 
-/* resume SERIAL SLEPT [inferred|closes] [stack FRAME... [body FRAME]] */
+/* resume SERIAL SLEPT [inferred|closes|borrowed] [stack FRAME... [body FRAME]]
+ */
 static void resume(uint64_t gap)
 {
+	static const char *const names[] = { "inferred", "closes", "borrowed",
+					     NULL };
+	static const uint32_t kinds[] = { RESUME_INFERRED, RESUME_CLOSES,
+					  RESUME_BORROWED };
 	const uint64_t serial = want_number("serial");
 	const uint64_t slept = want_number("ticks slept");
 	char *w = next_word();
 	uint32_t flags = 0;
 	size_t at;
 
-	if (w && (!strcmp(w, "inferred") || !strcmp(w, "closes"))) {
-		flags |= w[0] == 'i' ? RESUME_INFERRED : RESUME_CLOSES;
+	if (w && strcmp(w, "stack") != 0) {
+		flags |= kinds[choice(w, names, 0)];
 		w = next_word();
 	}
 	flags |= w ? RESUME_STACK : 0;

@@ -116,7 +116,7 @@ static const char *unwind_name(uint32_t reason)
 	/* As enum unwind. */
 	static const char *const names[] = {
 		"?", "longjmp", "skipped", "lua_error", "tail_call", "yield",
-		"closed", "reset"
+		"closed", "reset", "borrowed"
 	};
 
 	return reason < sizeof(names) / sizeof(names[0]) ? names[reason] : "?";
@@ -128,6 +128,7 @@ static void print_why(const struct replay_event *e)
 	static const char *const names[] = {
 		[REPLAY_OPEN_BEFORE] = "open_before", [REPLAY_DIED] = "died",
 		[REPLAY_CUT] = "cut", [REPLAY_OPEN_AT_END] = "open_at_end",
+		[REPLAY_BORROWED] = "borrowed",
 	};
 
 	if (e->why != REPLAY_SEEN)

@@ -128,7 +128,7 @@ static void print_frame(uint64_t word)
 
 	if (rec_func(word) == REC_FUNC_OMITTED)
 		printf(" [%" PRIu64 " frame%s]", age, age == 1 ? "" : "s");
-	else if (age == REC_AGE_UNKNOWN)
+	else if (age >= REC_AGE_BODY)
 		printf(" f%" PRIu32 "@?", rec_func(word));
 	else
 		printf(" f%" PRIu32 "@%" PRIu64, rec_func(word), age);

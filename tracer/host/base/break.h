@@ -27,6 +27,7 @@
 		"to the first")                                                \
 	X(change, "a change of chunks that a handler jumps out of is finished")\
 	X(depth, "calls that are too deep end without a word")                 \
+	X(borrowed, "a thread borrows the calls that it works for")            \
 	X(cut, "a chunk carries the stack open at its start")                  \
 	X(order, "Lua functions on the same lines are told by their order")    \
 	X(moved, "Lua functions that lie where others lay are asked for anew")

@@ -363,19 +363,26 @@ static uint32_t name_open(struct thread_state *s, const struct frame *f)
 	return index;
 }
 
+/* How long it has been open, as readers are told. */
+static uint64_t age_of(const struct thread_state *s, const struct frame *f)
+{
+	const uint64_t age = s->last - f->tick;
+
+	return frame_begins_borrowed(f) ? REC_AGE_BODY :
+	       age < REC_AGE_BODY ? age : REC_AGE_UNKNOWN;
+}
+
 /* The words of one frame of the stack item; frames that find no name (there is
  * no room for it) are left out like those in the middle of a deep stack. */
 static uint64_t *put_frame(struct thread_state *s, const struct frame *f,
 			   uint64_t *to, const uint64_t *begin, bool omit)
 {
-	const uint64_t age = s->last - f->tick;
 	const uint32_t index = omit || (s->opening.word != 0 &&
 					chunk_room(s) < STACK_RESERVE) ?
 			       NO_INDEX : name_open(s, f);
 
 	if (index != NO_INDEX)
-		*to++ = rec_put(REC_OPERAND, index, age < REC_AGE_UNKNOWN ?
-				age : REC_AGE_UNKNOWN);
+		*to++ = rec_put(REC_OPERAND, index, age_of(s, f));
 	else if (to > begin && rec_func(to[-1]) == REC_FUNC_OMITTED)
 		to[-1] += UINT64_C(1) << REC_GAP_SHIFT;
 	else

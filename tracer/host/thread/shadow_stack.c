@@ -308,6 +308,29 @@ bool shadow_attach(struct thread_state *s, const struct segment *as,
 	return true;
 }
 
+bool shadow_borrow(struct thread_state *s, const uint64_t *key,
+		   uint32_t count, uint64_t sp, uint64_t now)
+{
+	struct segment none = { 0 };
+
+	if (s->too_deep != 0 || !shadow_reserve(s, count))
+		return false;
+	need_resume(s, s->counts ? 0 : count);
+	none.base = (uint32_t)(s->top - s->frames);
+	for (uint32_t i = 0; i < count; i++)
+		s->top[i] = (struct frame){
+			.key = key[i] & ~KEY_BODY, .sp = sp,
+			.site = key[i] & KEY_BODY ? FRAME_BORROWED_BODY :
+						    FRAME_BORROWED,
+			.tick = FRAME_TICK_UNKNOWN(now) };
+	barrier();
+	s->top += count;
+	if (!s->counts) /* else readers know of no frames */
+		put_resume(s, &none, count, 0, RESUME_STACK | RESUME_BORROWED,
+			   chunk_gap(s, now));
+	return true;
+}
+
 /* In the site of the frame under a fiber's: no exit matches it. */
 #define COVERED (UINT64_C(1) << 63)
 

@@ -166,6 +166,12 @@ INLINE bool shadow_quick_leave(struct thread_state *s, uint64_t key,
 	return true;
 }
 
+/* Puts borrowed calls (borrowed.h) on top. sp: the stack pointer from which
+ * what they lead to is called. false: there is no room for them, and nothing
+ * was changed. */
+bool shadow_borrow(struct thread_state *s, const uint64_t *key,
+		   uint32_t count, uint64_t sp, uint64_t now);
+
 /* Where the stack stands, to come back to; its segments counted from the
  * running fiber's on, which may come back on another thread. */
 struct shadow_mark { uint32_t window, segments, depth, found; };

@@ -49,6 +49,10 @@ struct frame {
  * left out or counted by now; with its entry goes its outermost frame. */
 #define KEY_STILL_OPEN (UINT64_C(1) << 58)
 
+/* Set in the key of a call that is to be borrowed: a coroutine begins with
+ * it. */
+#define KEY_BODY (UINT64_C(1) << 57)
+
 #define FRAME_NONE_ABSORBED UINT64_MAX
 
 /* Flags of a Lua frame. A native enter compares its stack pointer with the
@@ -70,6 +74,16 @@ struct frame {
 #define FRAME_SETTLED (UINT64_C(1) << 63)
 
 #define FRAME_LUA_SETTLED (FRAME_LUA | FRAME_SETTLED)
+
+/* A borrowed frame (borrowed.h): in the place of its call site, where no call
+ * is made. */
+#define FRAME_BORROWED UINT64_C(2)
+#define FRAME_BORROWED_BODY UINT64_C(4) /* a coroutine begins with it */
+
+INLINE bool frame_begins_borrowed(const struct frame *f)
+{
+	return unlikely(f->site == FRAME_BORROWED_BODY);
+}
 
 INLINE bool frame_is_lua(const struct frame *f)
 {

@@ -215,7 +215,7 @@ static void push_open(struct pass *p, uint64_t word,
 		return;
 	push_call(p, function, p->now > age ? p->now - age : 0,
 		  slept + (c && i < c->n ? c->call[i].slept : 0),
-		  age != REC_AGE_UNKNOWN);
+		  age < REC_AGE_BODY);
 }
 
 /* ---- segments ---- */
@@ -251,11 +251,14 @@ static void resume_coroutine(struct pass *p, const uint64_t *record,
 		       slept = rec_value(record[2]),
 		       frames = rec_value(record[3]);
 
-	if (!push_segment(p, serial))
-		return;
-	const struct slow_call_coroutine *const c = coroutine(p, serial);
+	const bool is_borrowed = (rec_func(*record) & RESUME_BORROWED) != 0;
 
-	if (!(rec_func(*record) & RESUME_STACK))
+	if (!is_borrowed && !push_segment(p, serial))
+		return;
+	const struct slow_call_coroutine *const c =
+		is_borrowed ? NULL : coroutine(p, serial);
+
+	if (c && !(rec_func(*record) & RESUME_STACK))
 		resume_known(p, c, slept);
 	else
 		for (uint64_t i = 0; i < frames && 3 + i < operands; i++)
