@@ -47,7 +47,7 @@ enum chunk_flag {
 	                          * CHUNK_BASE_UNKNOWN */
 	CHUNK_GAP = 32,          /* records were lost just before this chunk */
 	CHUNK_TAKEN = 64,        /* the recorder took it from a dead thread */
-	CHUNK_TSC = 128,         /* ticks are those of the TSC; otherwise ns of
+	CHUNK_TSC = 128,         /* ticks are the counter's; otherwise ns of
 	                          * CLOCK_MONOTONIC */
 	CHUNK_FLIGHT = 256,      /* of a flight recorder, which keeps the newest
 	                          * chunks: those before the first of a stream

@@ -121,7 +121,7 @@ struct pool {
 	uint64_t small_offset, big_offset;
 	uint64_t verdict_offset;
 	uint32_t verdict_slots;       /* 0: every function is recorded */
-	uint32_t use_tsc;             /* 1: ticks are the invariant TSC */
+	uint32_t use_tsc;             /* 1: ticks are of the CPU's counter */
 	uint32_t lua;                 /* enum pool_lua */
 	uint32_t native;              /* 0: leave native calls alone */
 	uint32_t mode;                /* enum pool_mode */
@@ -380,9 +380,9 @@ static inline void pool_end(struct pool *p)
 
 /* Who changes these raises POOL_VERSION and, so that a recorder that attaches
  * can tell, ATTACH_VERSION. */
-#ifdef __x86_64__
 _Static_assert(POOL_VERSION == 3 && sizeof(struct pool) == 2944 &&
-	       sizeof(struct pool_process) == 600 &&
+	       sizeof(struct pool_process) ==
+	       560 + sizeof(pthread_mutex_t) &&
 	       sizeof(struct pool_thread) == 128 &&
 	       offsetof(struct pool, generation) == 256 &&
 	       offsetof(struct pool, window) == 260 &&
@@ -391,7 +391,6 @@ _Static_assert(POOL_VERSION == 3 && sizeof(struct pool) == 2944 &&
 	       offsetof(struct pool, question) == 1024 &&
 	       sizeof(struct pool_vm) == 20,
 	       "the layout of a pool belongs to its version");
-#endif
 
 /* Whether this is a pool that this code can use, in mapped bytes. */
 static inline bool pool_valid(const struct pool *p, uint64_t mapped)

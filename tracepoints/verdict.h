@@ -70,7 +70,8 @@ static inline uint64_t verdict_start_all(uint64_t hash)
 }
 
 /* slots: a power of two, not 0. Any words may be in the table. known: whether
- * the function is in it: then its calls may have had another verdict. */
+ * the function is in it: then its calls may have had another verdict. What was
+ * set before this is seen after it. */
 static inline enum verdict verdict_find(const _Atomic uint64_t *table,
 					uint32_t slots, uint64_t id,
 					bool *known)
@@ -80,7 +81,7 @@ static inline enum verdict verdict_find(const _Atomic uint64_t *table,
 	*known = false;
 	for (int i = 0; i < VERDICT_PROBES; i++, at++) {
 		const uint64_t word = atomic_load_explicit(
-			&table[at & (slots - 1)], memory_order_relaxed);
+			&table[at & (slots - 1)], memory_order_acquire);
 
 		*known = (word & ~(uint64_t)VERDICT_BITS) == id;
 		if (*known)
@@ -105,7 +106,7 @@ static inline bool verdict_set(_Atomic uint64_t *table, uint32_t slots,
 		if (word != 0 && (word & ~(uint64_t)VERDICT_BITS) != id)
 			continue;
 		atomic_store_explicit(place, id | verdict,
-				      memory_order_relaxed);
+				      memory_order_release);
 		return true;
 	}
 	return false;

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/notes.h"
 #include "tracer/recorder/base/amount.h"
+#include "tracer/recorder/base/arch.h"
 #include "tracer/recorder/base/message.h"
 
 #include <assert.h>
@@ -172,7 +173,7 @@ static void note_start(const struct recording *r, struct meta *m)
 	meta_note(m, "cwd", getcwd(cwd, sizeof(cwd)) ? cwd : "");
 	meta_print(m, "pool.bytes", "%" PRIu64, r->owner.size);
 	meta_print(m, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
-	meta_note(m, "clock", r->rate.tsc ? "tsc" : "monotonic");
+	meta_note(m, "clock", r->rate.tsc ? ARCH_CLOCK : "monotonic");
 	note_carrier(r, m);
 	note_mode(m, &r->opt);
 	note_samples(r, m);

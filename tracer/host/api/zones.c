@@ -19,11 +19,11 @@ INLINE bool is_native_zone(const struct frame *f)
 
 /* A call that is inlined into the same function as the zone's has the call site
  * of the innermost frame. */
-static SLOW void begin(const char *name, uint64_t sp)
+static SLOW void begin(const char *name, struct caller from)
 {
 	const int saved = errno;
-	struct thread_state *const s = thread_acquire_native(sp);
-	struct frame f = { .sp = sp, .ret = RETURN_ABOVE(sp) };
+	struct thread_state *const s = thread_acquire_native(from.sp);
+	struct frame f = { .sp = from.sp, .ret = CALLER_RETURN(from) };
 	const struct frame *top;
 
 	if (!s) {
@@ -101,7 +101,7 @@ INLINE bool is_on(void)
 EXPORT void weft_zone_begin(const char *name)
 {
 	if (is_on() && name)
-		begin(name, HERE);
+		begin(name, CALLER);
 }
 
 EXPORT void weft_zone_end(void)

@@ -20,17 +20,6 @@
 /* A thread's own variable that is reached without a call. */
 #define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
 
-/* The frame address that this function has, or would have: on x86-64 it is
- * known without one being set up. */
-#if defined(__x86_64__)
-#define HERE ((uint64_t)__builtin_dwarf_cfa() - 16)
-#else
-#define HERE ((uint64_t)__builtin_frame_address(0))
-#endif
-
-/* The return address of the function with this frame address. */
-#define RETURN_ABOVE(here) (((const uint64_t *)(here))[1])
-
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
@@ -42,6 +31,15 @@
  * earlier, or keeps in a register what it was computed from. For hot paths,
  * where that took instructions. */
 #define PIN(variable) __asm__("" : "+r"(variable))
+
+/* The only choice of an architecture. */
+#if defined(__x86_64__)
+#include "tracer/host/base/arch_x86_64.h"
+#elif defined(__aarch64__)
+#include "tracer/host/base/arch_aarch64.h"
+#else
+#error "this architecture has no arch_NAME.h"
+#endif
 
 /* An invariant, looked at in the checked build alone
  * (CFLAGS=-DWEFT_CHECKED). */

@@ -1,5 +1,5 @@
-/* clock.h - ticks: the invariant time stamp counter, or CLOCK_MONOTONIC where
- * there is none.
+/* clock.h - ticks: those of the processor's counter, or CLOCK_MONOTONIC where
+ * that is not to be trusted.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -30,18 +30,7 @@ INLINE uint64_t clock_ns(clockid_t id)
  * Hook-safe. */
 INLINE uint64_t clock_now(void)
 {
-#if defined(__x86_64__)
-	if (likely(clock_is_tsc))
-		return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-	if (likely(clock_is_tsc)) {
-		uint64_t t;
-
-		__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
-		return t;
-	}
-#endif
-	return clock_ns(CLOCK_MONOTONIC);
+	return likely(clock_is_tsc) ? arch_ticks() : clock_ns(CLOCK_MONOTONIC);
 }
 
 /* The same, where it is known that ticks come from the counter. */

@@ -236,8 +236,6 @@ EXPORT void __sanitizer_finish_switch_fiber(void *save, const void **bottom,
  * Contexts with a stack of their own are native coroutines. A context is
  * known by where its stack pointer lies. */
 
-#if defined(__x86_64__) || defined(__aarch64__)
-
 /* makecontext is said to take ints, but programs pass whole registers. */
 enum { ARGS = 16 };
 
@@ -263,16 +261,6 @@ typedef int set_fn(const ucontext_t *);
 /* What ours go on to. */
 static void *real_make, *real_swap, *real_set;
 
-/* The stack pointer with which the context goes on. */
-static uint64_t sp_of(const ucontext_t *u)
-{
-#if defined(__x86_64__)
-	return (uint64_t)u->uc_mcontext.gregs[REG_RSP];
-#else
-	return (uint64_t)u->uc_mcontext.sp;
-#endif
-}
-
 /* A stack grows down: its upper end is where it begins, empty. */
 static bool lies_in(const struct fiber *f, uint64_t sp)
 {
@@ -284,7 +272,7 @@ static bool lies_in(const struct fiber *f, uint64_t sp)
  * well. */
 static struct fiber *fiber_of(const ucontext_t *u)
 {
-	const uint64_t sp = sp_of(u);
+	const uint64_t sp = (uint64_t)ARCH_CONTEXT_SP(u);
 	struct fiber *const f = fiber_find_at((uint64_t)u->uc_stack.ss_sp);
 
 	if (lies_in(f, sp))
@@ -396,5 +384,4 @@ __attribute__((constructor(102))) static void begin(void)
 
 	stand_in_add(ours, sizeof(ours) / sizeof(ours[0]));
 }
-#endif
 #endif

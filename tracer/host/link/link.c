@@ -13,14 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-enum { TO_FUNCTION = R_X86_64_JUMP_SLOT, TO_ANY = R_X86_64_GLOB_DAT,
-       TO_DATA = R_X86_64_64 };
-#else
-enum { TO_FUNCTION = R_AARCH64_JUMP_SLOT, TO_ANY = R_AARCH64_GLOB_DAT,
-       TO_DATA = R_AARCH64_ABS64 };
-#endif
-
 enum { LINKS = 16384 };
 
 /* Was this library loaded by a recorder? Then links are put back some day. */
@@ -296,7 +288,7 @@ static uint64_t led_to(struct pass *p, const ElfW(Rela) *r, uint64_t word)
 	original = meaning(p, symbol, word, number);
 	at = dynamic_module_at(original);
 	if (!original || at == p->ours ||
-	    (ELF64_R_TYPE(r->r_info) == TO_DATA &&
+	    (ELF64_R_TYPE(r->r_info) == ARCH_LINK_DATA &&
 	     !is_of_name(original, at, name)))
 		return 0;
 	if (p->is_later && link_late &&
@@ -313,8 +305,8 @@ static void lead_link(struct pass *p, const ElfW(Rela) *r)
 	struct link l = { .word = word, .map = p->of.map, .fixed = p->fixed,
 			  .fixed_end = p->fixed_end };
 
-	if (type != TO_FUNCTION && type != TO_ANY &&
-	    (type != TO_DATA || r->r_addend != 0 || is_late))
+	if (type != ARCH_LINK_CALL && type != ARCH_LINK_ANY &&
+	    (type != ARCH_LINK_DATA || r->r_addend != 0 || is_late))
 		return;
 	/* Not in code (text relocations). */
 	if ((uint64_t)word < p->open || (uint64_t)word >= p->open_end)

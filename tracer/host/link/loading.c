@@ -111,41 +111,11 @@ struct answer loading_dlsym(void *handle, const char *name, long none,
 	return a;
 }
 
-/* Asks with the program's arguments and its return address, and returns to the
- * program or jumps to libc's. */
-#if defined(__x86_64__)
+/* What the program's calls are led to. */
 #define ASKING(name)                                                           \
 	HIDDEN void loading_our_##name(void);                                  \
-	__asm__(".text\n"                                                      \
-		".p2align 4\n"                                                 \
-		".globl loading_our_" #name "\n"                               \
-		".hidden loading_our_" #name "\n"                              \
-		".type loading_our_" #name ", @function\n"                     \
-		"loading_our_" #name ":\n"                                     \
-		".cfi_startproc\n"                                             \
-		"push %rdi\n"                                                  \
-		".cfi_adjust_cfa_offset 8\n"                                   \
-		"push %rsi\n"                                                  \
-		".cfi_adjust_cfa_offset 8\n"                                   \
-		"push %rdx\n"                                                  \
-		".cfi_adjust_cfa_offset 8\n"                                   \
-		"mov 24(%rsp), %rcx\n"                                         \
-		"call loading_" #name "\n"                                     \
-		"test %rdx, %rdx\n"                                            \
-		"pop %rdx\n"                                                   \
-		".cfi_adjust_cfa_offset -8\n"                                  \
-		"pop %rsi\n"                                                   \
-		".cfi_adjust_cfa_offset -8\n"                                  \
-		"pop %rdi\n"                                                   \
-		".cfi_adjust_cfa_offset -8\n"                                  \
-		"jz 1f\n"                                                      \
-		"ret\n"                                                        \
-		"1: jmp *loading_real_" #name "(%rip)\n"                       \
-		".cfi_endproc\n"                                               \
-		".size loading_our_" #name ", . - loading_our_" #name "\n")
-#else
-#error "write ASKING for this architecture"
-#endif
+	ARCH_ASKING("loading_our_" #name, "loading_" #name,                    \
+		    "loading_real_" #name)
 
 ASKING(dlopen);
 ASKING(dlmopen);

@@ -18,7 +18,7 @@
 #define OURS ARGS, long number
 
 /* The frame address that ours would have without the entry between. */
-#define ABOVE (HERE + 16)
+#define ABOVE (HERE + ARCH_ENTRY_STACK)
 
 /* Our function in place of Lua's of that name; called by its entries alone. */
 #define OUR(name)                                                              \
@@ -471,36 +471,11 @@ OUR(luaopen_jit)
 
 /* ----------------------------------------------------------------- entries */
 
-/* Each is 16 bytes long: entry N calls ours with N as its seventh argument,
- * which lies on the stack. */
-_Static_assert(LUA_LIB_ENTRY == 16, "as they are aligned");
-_Static_assert(LUA_LIBS == 32, "as many as NUMBERS");
+_Static_assert(LUA_LIB_ENTRY == 16 && LUA_LIBS == 32, "as ARCH_ENTRIES has");
 
-#if defined(__x86_64__)
-#define NUMBERS                                                                \
-	"0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,"    \
-	"25,26,27,28,29,30,31"
 #define ENTRIES(name)                                                          \
 	extern HIDDEN const char interpose_##name##_entries[];                 \
-	__asm__(".text\n"                                                      \
-		".p2align 4\n"                                                 \
-		".globl interpose_" #name "_entries\n"                         \
-		".hidden interpose_" #name "_entries\n"                        \
-		"interpose_" #name "_entries:\n"                               \
-		".irp number, " NUMBERS "\n"                                   \
-		".p2align 4\n"                                                 \
-		".cfi_startproc\n"                                             \
-		"push $\\number\n"                                             \
-		".cfi_adjust_cfa_offset 8\n"                                   \
-		"call interpose_" #name "\n"                                   \
-		"add $8, %rsp\n"                                               \
-		".cfi_adjust_cfa_offset -8\n"                                  \
-		"ret\n"                                                        \
-		".cfi_endproc\n"                                               \
-		".endr\n");
-#else
-#error "write ENTRIES for this architecture"
-#endif
+	ARCH_ENTRIES("interpose_" #name "_entries", "interpose_" #name)
 WEFT_LUA_WRAPPED(ENTRIES)
 
 static const char *const entries[WEFT_LUA_WRAPS] = {

@@ -351,13 +351,9 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	const int saved = errno;
 
 	(void)signal;
-#if defined(__x86_64__)
 	if (info->si_code == SI_TIMER && info->si_ptr == (void *)&cookie &&
 	    ticks.process == process_serial)
-		tick((uint64_t)c->uc_mcontext.gregs[REG_RSP]);
-#else
-#error "where does this machine keep the stack pointer?"
-#endif
+		tick((uint64_t)ARCH_CONTEXT_SP(c));
 	errno = saved;
 }
 

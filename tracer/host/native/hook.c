@@ -11,15 +11,6 @@
 HOOK void __cyg_profile_func_enter(void *fn, void *site);
 HOOK void __cyg_profile_func_exit(void *fn, void *site);
 
-/* A hook's arguments stay in their registers until here, where calls of what is
- * uncommon want them; else gcc moves them out of the way of what needs none. */
-#if defined(__x86_64__)
-#define KEEP_ARGUMENTS(fn, site) \
-	__asm__ volatile("" : : "D"(fn), "S"(site))
-#else
-#define KEEP_ARGUMENTS(fn, site) ((void)(fn), (void)(site))
-#endif
-
 /* Is the common case done? The hook is busy while it tries. */
 #define TRY(s, sp, common)                                                     \
 	({                                                                     \
@@ -37,13 +28,13 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site);
  * but call the hook from different places: who calls it from the same place
  * again has ended unseen, which the uncommon case finds out. */
 INLINE bool is_inlined(const struct thread_state *s, uint64_t site,
-		       uint64_t sp)
+		       struct caller from)
 {
 	const struct frame *f = s->top - 1;
 	uint64_t ret;
 
 	barrier(); /* else gcc reads early, into registers of others */
-	if (f->sp != sp || f->site != site)
+	if (f->sp != from.sp || f->site != site)
 		return false;
 	if (unlikely(s->segments > 1)) {
 		barrier();
@@ -51,11 +42,11 @@ INLINE bool is_inlined(const struct thread_state *s, uint64_t site,
 			return false;
 	}
 	barrier();
-	ret = RETURN_ABOVE(sp);
+	ret = CALLER_RETURN(from);
 	do {
 		if (f->ret == ret)
 			return false;
-	} while ((--f)->sp == sp);
+	} while ((--f)->sp == from.sp);
 	return true;
 }
 
@@ -63,10 +54,10 @@ INLINE bool is_inlined(const struct thread_state *s, uint64_t site,
 
 /* Records an entry whatever the state is. If functions are being learned, the
  * call is one of Lua's own and is not recorded. */
-static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp)
+static SLOW void enter(uint64_t fn, uint64_t site, struct caller from)
 {
-	struct frame f = { .key = fn, .sp = sp, .site = site,
-			   .ret = RETURN_ABOVE(sp) };
+	struct frame f = { .key = fn, .sp = from.sp, .site = site,
+			   .ret = CALLER_RETURN(from) };
 	struct thread_state *s;
 
 	if (exclude_has(fn))
@@ -75,18 +66,18 @@ static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp)
 		exclude_add(fn);
 		return;
 	}
-	s = thread_acquire_native(sp);
+	s = thread_acquire_native(from.sp);
 	if (s && unlikely(s->awaits)) {
 		dictionary_begins(fn);
 		thread_release(s);
-		s = thread_acquire_native(sp);
+		s = thread_acquire_native(from.sp);
 	}
 	if (!s) {
 		thread_count_missed();
 		return;
 	}
 	f.tick = chunk_clock(s);
-	if (s->top[-1].sp > sp || is_inlined(s, site, sp) ||
+	if (s->top[-1].sp > from.sp || is_inlined(s, site, from) ||
 	    unwind_native_enter(s, &f, f.tick))
 		shadow_enter(s, &f, f.tick);
 	thread_release(s);
@@ -154,14 +145,15 @@ INLINE bool entry_says_nothing(const struct thread_state *s, uint64_t site,
  * all of it or nothing. What the open chunk has named is looked up while the
  * hook is busy: until then, a handler may open another chunk. */
 INLINE bool entered(struct thread_state *s, const struct table_entry *e,
-		    uint64_t fn, uint64_t site, uint64_t sp, bool chosen)
+		    uint64_t fn, uint64_t site, struct caller from,
+		    bool chosen)
 {
 	struct frame *const f = s->top;
 	uint64_t *const at = s->at;
 	uint64_t gap;
 
 	if (unlikely(at >= (chosen ? s->chosen_quick : s->quick)) ||
-	    (unlikely(f[-1].sp <= sp) && !is_inlined(s, site, sp)))
+	    (unlikely(f[-1].sp <= from.sp) && !is_inlined(s, site, from)))
 		return false;
 	if (unlikely(e->key != fn)) {
 		e = chunk_beside(e);
@@ -171,9 +163,9 @@ INLINE bool entered(struct thread_state *s, const struct table_entry *e,
 	if (!chunk_quick_gap(s, &gap))
 		return false;
 	f->key = fn;
-	f->sp = sp;
+	f->sp = from.sp;
 	f->site = site;
-	f->ret = RETURN_ABOVE(sp);
+	f->ret = CALLER_RETURN(from);
 	f->tick = s->last;
 	*at = gap | e->enter;
 	chunk_publish(s, 1);
@@ -201,15 +193,15 @@ INLINE bool left(struct thread_state *s, const struct frame *top, uint64_t fn,
 /* A call without records, deeper than those that have them; false: nothing was
  * changed. Nobody asks when it began. */
 INLINE bool entered_deep(struct thread_state *s, uint64_t fn, uint64_t site,
-			 uint64_t sp)
+			 struct caller from)
 {
 	struct frame *const f = s->top;
 
 	if (unlikely(f >= s->deep_limit) ||
-	    (unlikely(f[-1].sp <= sp) && !is_inlined(s, site, sp)))
+	    (unlikely(f[-1].sp <= from.sp) && !is_inlined(s, site, from)))
 		return false;
-	*f = (struct frame){ .key = fn, .sp = sp, .site = site,
-			     .ret = RETURN_ABOVE(sp),
+	*f = (struct frame){ .key = fn, .sp = from.sp, .site = site,
+			     .ret = CALLER_RETURN(from),
 			     .tick = FRAME_TICK_UNKNOWN(s->last) };
 	barrier();
 	s->top++;
@@ -231,27 +223,28 @@ INLINE bool left_below(struct thread_state *s, const struct frame *limit,
 /* --------------------------------------- where the common case has given up */
 
 /* What has no frame may still be counted here. */
-static NOINLINE void enter_or_count(uint64_t fn, uint64_t site, uint64_t sp)
+static NOINLINE void enter_or_count(uint64_t fn, uint64_t site,
+				    struct caller from)
 {
 	struct thread_state *const s = thread_hot;
 
-	if (!entry_says_nothing(s, site, sp) ||
-	    ((!mapped_view.verdicts || s->busy != 0 || !counted(fn, sp)) &&
+	if (!entry_says_nothing(s, site, from.sp) ||
+	    ((!mapped_view.verdicts || s->busy != 0 || !counted(fn, from.sp)) &&
 	     !chunk_skips(s, fn)))
-		enter(fn, site, sp);
+		enter(fn, site, from);
 }
 
 /* The common case of a call that is only counted, in a function that calls none
  * that return to it. */
-static NOINLINE void enter_counted(uint64_t fn, uint64_t site, uint64_t sp,
-				   struct thread_state *s)
+static NOINLINE void enter_counted(uint64_t fn, uint64_t site,
+				   struct caller from, struct thread_state *s)
 {
 	if (likely(s->busy == 0) && likely(s->awaited != fn) &&
-	    entry_says_nothing(s, site, sp) &&
-	    TRY(s, sp, likely(counted_is_noded(s, s->top - 1)) &&
+	    entry_says_nothing(s, site, from.sp) &&
+	    TRY(s, from.sp, likely(counted_is_noded(s, s->top - 1)) &&
 		       likely(counted_again(s, fn))))
 		return;
-	enter_or_count(fn, site, sp);
+	enter_or_count(fn, site, from);
 }
 
 static NOINLINE void leave_or_count(uint64_t fn, uint64_t site, uint64_t sp)
@@ -268,17 +261,17 @@ static NOINLINE void leave_or_count(uint64_t fn, uint64_t site, uint64_t sp)
  * Common cases of their own, which the other one never comes to. */
 
 INLINE bool count_entered(struct thread_state *s, uint64_t fn, uint64_t site,
-			  uint64_t sp)
+			  struct caller from)
 {
 	struct frame *const f = s->top;
 
-	if ((unlikely(f[-1].sp <= sp) && !is_inlined(s, site, sp)) ||
+	if ((unlikely(f[-1].sp <= from.sp) && !is_inlined(s, site, from)) ||
 	    unlikely(!counted_call(s, fn)))
 		return false;
 	f->key = fn;
-	f->sp = sp;
+	f->sp = from.sp;
 	f->site = site;
-	f->ret = RETURN_ABOVE(sp);
+	f->ret = CALLER_RETURN(from);
 	barrier();
 	s->top++;
 	KEEP_ARGUMENTS(fn, site);
@@ -292,14 +285,15 @@ INLINE bool is_ready(const struct thread_state *s, uint32_t generation)
 }
 
 /* All calls are counted. */
-static NOINLINE void enter_counting(uint64_t fn, uint64_t site, uint64_t sp,
-				    struct thread_state *s, uint32_t generation)
+static NOINLINE void enter_counting(uint64_t fn, uint64_t site,
+				    struct caller from, struct thread_state *s,
+				    uint32_t generation)
 {
 	if (!is_ready(s, generation) ||
-	    !TRY(s, sp, likely(count_entered(s, fn, site, sp)) ||
+	    !TRY(s, from.sp, likely(count_entered(s, fn, site, from)) ||
 			(s->chooses && s->top >= s->deep &&
-			 entered_deep(s, fn, site, sp))))
-		enter(fn, site, sp);
+			 entered_deep(s, fn, site, from))))
+		enter(fn, site, from);
 }
 
 static NOINLINE void leave_counting(uint64_t fn, uint64_t site, uint64_t sp,
@@ -313,18 +307,19 @@ static NOINLINE void leave_counting(uint64_t fn, uint64_t site, uint64_t sp,
 }
 
 /* Brief calls are counted, or deep ones have no records. */
-static NOINLINE void enter_choosing(uint64_t fn, uint64_t site, uint64_t sp,
-				    struct thread_state *s, uint32_t generation)
+static NOINLINE void enter_choosing(uint64_t fn, uint64_t site,
+				    struct caller from, struct thread_state *s,
+				    uint32_t generation)
 {
 	if (is_ready(s, generation) &&
-	    TRY(s, sp, unlikely(s->top >= s->deep) ?
-		       entered_deep(s, fn, site, sp) :
-		       entered(s, chunk_entry(s, fn), fn, site, sp, true)))
+	    TRY(s, from.sp, unlikely(s->top >= s->deep) ?
+		       entered_deep(s, fn, site, from) :
+		       entered(s, chunk_entry(s, fn), fn, site, from, true)))
 		return;
 	if (s->generation == generation)
-		enter_or_count(fn, site, sp);
+		enter_or_count(fn, site, from);
 	else
-		enter(fn, site, sp);
+		enter(fn, site, from);
 }
 
 /* The common case of a brief call has given up: its caller may have had no
@@ -355,13 +350,13 @@ static NOINLINE void leave_choosing(uint64_t fn, uint64_t site, uint64_t sp,
 		leave(fn, site, sp);
 }
 
-INLINE void enter_apart(uint64_t fn, uint64_t site, uint64_t sp,
+INLINE void enter_apart(uint64_t fn, uint64_t site, struct caller from,
 			struct thread_state *s, uint32_t generation)
 {
 	if (s->counts)
-		enter_counting(fn, site, sp, s, generation);
+		enter_counting(fn, site, from, s, generation);
 	else
-		enter_choosing(fn, site, sp, s, generation);
+		enter_choosing(fn, site, from, s, generation);
 }
 
 INLINE void leave_apart(uint64_t fn, uint64_t site, uint64_t sp,
@@ -394,36 +389,37 @@ INLINE enum readiness readiness(struct thread_state **s, uint32_t *generation)
 
 HOOK void __cyg_profile_func_enter(void *fn, void *site)
 {
+	struct caller from = CALLER;
 	const struct table_entry *e;
 	struct thread_state *s;
 	uint32_t generation;
 	const enum readiness r = readiness(&s, &generation);
-	uint64_t sp = HERE;
 
-	PIN(sp);
+	PIN(from.sp);
 	if (unlikely(r == APART)) {
-		enter_apart((uint64_t)fn, (uint64_t)site, sp, s, generation);
+		enter_apart((uint64_t)fn, (uint64_t)site, from, s, generation);
 		return;
 	}
 	if (unlikely(r != EACH)) {
 		if (r != OFF)
-			enter((uint64_t)fn, (uint64_t)site, sp);
+			enter((uint64_t)fn, (uint64_t)site, from);
 		return;
 	}
 	e = chunk_entry(s, (uint64_t)fn);
 	if (unlikely(e->key != (uint64_t)fn)) {
 		barrier(); /* else gcc loads it for both */
 		if (e->key == (uint64_t)fn + KEY_SKIPPED &&
-		    entry_says_nothing(s, (uint64_t)site, sp))
+		    entry_says_nothing(s, (uint64_t)site, from.sp))
 			return;
 		if (e->key == ((uint64_t)fn | KEY_COUNTED)) {
-			enter_counted((uint64_t)fn, (uint64_t)site, sp, s);
+			enter_counted((uint64_t)fn, (uint64_t)site, from, s);
 			return;
 		}
 	}
 	if (unlikely(s->busy != 0) ||
-	    !TRY(s, sp, entered(s, e, (uint64_t)fn, (uint64_t)site, sp, false)))
-		enter_or_count((uint64_t)fn, (uint64_t)site, sp);
+	    !TRY(s, from.sp, entered(s, e, (uint64_t)fn, (uint64_t)site, from,
+				     false)))
+		enter_or_count((uint64_t)fn, (uint64_t)site, from);
 }
 
 HOOK void __cyg_profile_func_exit(void *fn, void *site)

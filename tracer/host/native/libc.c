@@ -31,35 +31,35 @@ static void *real_dlclose, *real_prctl;
 
 /* Can this libc's jump buffers be read? Found out at the start. */
 static bool readable;
+/* What libc has mixed into their words. */
+static uint64_t guard;
 
-/* The stack pointer a jump will set. glibc on x86-64 keeps it in word 6,
- * rotated and xored with the thread's pointer guard
- * (sysdeps/x86_64/setjmp.S). */
-static uint64_t target_of(const struct __jmp_buf_tag *env)
+static uint64_t word_of(const struct __jmp_buf_tag *env, int i)
 {
-#if defined(__x86_64__) && defined(__GLIBC__)
-	uint64_t guard, word = (uint64_t)env->__jmpbuf[6];
-
-	__asm__("mov %%fs:0x30, %0" : "=r"(guard));
-	word = word >> 17 | word << 47;
-	return word ^ guard;
-#else
-	(void)env;
-	return 0;
-#endif
+	return arch_jump_word((uint64_t)env->__jmpbuf[i]) ^ guard;
 }
 
-/* A jump buffer made here must lead to this stack frame; where it does not,
- * libc keeps it in another way, and jumps are found by later events. */
+/* The stack pointer a jump will set. */
+static uint64_t target_of(const struct __jmp_buf_tag *env)
+{
+	return word_of(env, ARCH_JUMP_SP);
+}
+
+/* A jump buffer made here has this stack pointer, which tells the guard, and
+ * then leads back to here; where it does not, libc keeps it in another way, and
+ * jumps are found by later events. */
 static void try_jump_buffer(void)
 {
-	const uint64_t here = (uint64_t)__builtin_frame_address(0);
+	const void *const here = (const void *)(uintptr_t)try_jump_buffer;
 	jmp_buf env;
+	uint64_t sp;
 
 	if (setjmp(env) == 0) {
-		const uint64_t there = target_of(env);
-
-		readable = there <= here && here - there < 65536;
+		ARCH_SP(sp);
+		guard = target_of(env) ^ sp;
+		readable = dynamic_module_at(here) &&
+			   dynamic_module_at(here) == dynamic_module_at(
+				(const void *)word_of(env, ARCH_JUMP_PC));
 	}
 }
 

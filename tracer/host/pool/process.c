@@ -264,7 +264,7 @@ bool process_ready(void)
 		    ATTACH_LOOKED)
 			return false;
 	}
-	if (!atomic_load_explicit(&joined, memory_order_relaxed))
+	if (!atomic_load_explicit(&joined, memory_order_acquire))
 		return false;
 	if (unlikely(atomic_load_explicit(registered, memory_order_relaxed) ==
 		     0))

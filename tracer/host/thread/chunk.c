@@ -271,7 +271,9 @@ static void fill_header(struct thread_state *s, struct chunk_header *h,
  * one; so is a thread's first. */
 static bool wants_big(const struct thread_state *s)
 {
-	const uint64_t slow = clock_is_tsc ? 100000000 : 50000000;
+	const uint64_t hz = atomic_load_explicit(&mapped_pool->tick_hz,
+						 memory_order_relaxed);
+	const uint64_t slow = hz != 0 ? hz / 20 : 100000000;
 
 	return s->top - s->frames > 64 || s->segments > 4 || s->want_big ||
 	       (s->number > 0 && s->level == 0 && s->last - s->opened < slow);

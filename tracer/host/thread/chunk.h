@@ -69,22 +69,12 @@ INLINE uint32_t chunk_count(const struct thread_state *s)
 	return likely(s->at) ? (uint32_t)(s->at - s->records) : 0;
 }
 
-/* So many words were written: shows them to the recorder. No other thread
- * changes the count, so that x86-64 can add to it in one instruction, which
- * stores it after the words. */
+/* So many words were written: shows them to the recorder. */
 INLINE void chunk_publish(struct thread_state *s, uint32_t words)
 {
 	barrier();
 	s->at += words;
-#if defined(__x86_64__)
-	__asm__ volatile("addl %1, %0"
-			 : "+m"(*s->published) : "ri"(words) : "memory", "cc");
-#else
-	atomic_store_explicit(s->published, words +
-			      atomic_load_explicit(s->published,
-						   memory_order_relaxed),
-			      memory_order_release);
-#endif
+	arch_count_up(s->published, words);
 }
 
 /* Are there calls without records, so that a chunk lasts until it is closed and
@@ -99,11 +89,7 @@ INLINE void chunk_take_back(struct thread_state *s)
 {
 	s->last -= rec_gap(s->at[-1]);
 	s->at--;
-#if defined(__x86_64__)
-	__asm__ volatile("decl %0" : "+m"(*s->published) : : "memory", "cc");
-#else
-	atomic_fetch_sub(s->published, 1);
-#endif
+	arch_count_down(s->published);
 }
 
 /* Writes one record word. */

@@ -250,7 +250,8 @@ static enum verdict look_up(uint64_t key, bool *known)
 	return id == 0 ? VERDICT_RECORD : find_verdict(id, known);
 }
 
-/* Sources that are no files have no names to look for. */
+/* Sources that are no files have no names to look for. To be found out before
+ * the function is looked up: where all are in the table, it is. */
 static bool may_be_asked(const struct function_origin *from)
 {
 	bool known;
@@ -266,11 +267,12 @@ SLOW bool dictionary_begins(uint64_t key)
 	struct function_origin from;
 	const uint64_t id = !mapped_view.verdicts ? 0 :
 			    verdict_key(key, &from);
+	const bool asks = id != 0 && may_be_asked(&from);
 	bool known = false;
 
 	if (id != 0)
 		find_verdict(verdict_start(id), &known);
-	if (id != 0 && !known && may_be_asked(&from) &&
+	if (!known && asks &&
 	    mapped_ask(process_slot->pid, from.hash, from.name, from.size))
 		find_verdict(verdict_start(id), &known);
 	if (known)

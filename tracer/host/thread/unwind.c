@@ -60,13 +60,15 @@ static bool jumped_on(const struct thread_state *s, const struct frame *f,
 {
 	enum { FIRST = 256 }; /* bytes of code */
 	const uint64_t end = BROKEN(split) ? 0 : search_end(s, f, n);
+	const uint64_t ret = ARCH_PLAIN_RETURN(n->ret);
 	bool is_above = false;
 
 	if (n->site == f->site)
-		return end != 0 && (n->ret - n->key >= FIRST ||
-				    module_code_start(n->ret) > n->key);
+		return end != 0 && (ret - n->key >= FIRST ||
+				    module_code_start(ret) > n->key);
 	for (uint64_t at = n->sp + 16; at < end; at += 8) {
-		const uint64_t word = *(const uint64_t *)at;
+		const uint64_t word =
+			ARCH_PLAIN_RETURN(*(const uint64_t *)at);
 
 		if (is_above && word == f->site)
 			return true;
@@ -161,7 +163,7 @@ static bool is_beyond(const struct thread_state *s, const struct frame *n)
 		return n->sp >= sp;
 	return (((sp + 8) ^ n->sp) < 4096 ||
 		kernel_can_read((const void *)(sp + 8))) &&
-	       *(const uint64_t *)(sp + 8) == n->site;
+	       arch_was_called_at(n->sp + 16, sp + 16, n->site);
 }
 
 /* Returns whether the frame is to be pushed. */

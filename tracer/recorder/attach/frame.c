@@ -1,12 +1,13 @@
 /* frame.c - the frame, and the code that uses it. It knows no process.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/attach/frame.h"
+#include "tracer/recorder/base/arch.h"
 
 #include <errno.h>
 #include <string.h>
 #include <ucontext.h>
 
-#if defined(__x86_64__)
+#if ARCH_LOADS
 
 enum {
 	STATE_AT = 320,            /* in the frame */

@@ -1,6 +1,7 @@
 /* sleeper.c - what the kernel says of a thread's call, and the loader's locks.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/attach/sleeper.h"
+#include "tracer/recorder/base/arch.h"
 #include "tracer/recorder/base/proc.h"
 
 #include <inttypes.h>
@@ -12,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
+#if ARCH_LOADS
 
 /* Of a stack, for a handler's frame: at a time, and at all. */
 enum { LOOK_BYTES = 64 << 10, LOOK_MOST = 16 << 20 };

@@ -5,6 +5,7 @@
 #include "tracer/recorder/attach/stopped.h"
 #include "tracer/recorder/attach/frame.h"
 #include "tracer/recorder/attach/target.h"
+#include "tracer/recorder/base/arch.h"
 #include "tracer/recorder/base/proc.h"
 
 #include <dirent.h>
@@ -26,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
+#if ARCH_LOADS
 
 enum {
 	SEARCH_MS = 3000,          /* for a thread that may be stopped */

@@ -1,6 +1,7 @@
 /* elf_file.c - the only reader of ELF in the recorder, by libelf.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/base/elf_file.h"
+#include "tracer/recorder/base/arch.h"
 
 #include <fcntl.h>
 #include <gelf.h>
@@ -10,14 +11,6 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
-#define OUR_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define OUR_MACHINE EM_AARCH64
-#else
-#define OUR_MACHINE EM_NONE
-#endif
 
 enum {
 	BLOCK = 1 << 16,
@@ -326,8 +319,7 @@ static void read_elf(int fd, struct elf_file *file)
 	Elf *const e = open_elf(fd, &head);
 
 	file->is_elf = true;
-	file->is_foreign = !e || (OUR_MACHINE != EM_NONE &&
-				  head.e_machine != OUR_MACHINE);
+	file->is_foreign = !e || head.e_machine != ARCH_MACHINE;
 	if (!file->is_foreign) {
 		read_interpreter(e, file);
 		for (Elf_Scn *s = NULL; (s = elf_nextscn(e, s)) != NULL; ) {

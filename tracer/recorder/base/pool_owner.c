@@ -433,6 +433,18 @@ static void fill_pool(struct pool_owner *o, const struct pool_wish *wish)
 	__atomic_store_n(&p->magic, POOL_MAGIC, __ATOMIC_RELEASE);
 }
 
+/* The parts of a pool, and of a thread's state in the program, are aligned to
+ * pages of the usual size. */
+static bool has_usual_pages(void)
+{
+	const long page = sysconf(_SC_PAGESIZE);
+
+	if (page != PAGE)
+		message("this kernel has pages of %ld bytes: weft needs pages "
+			"of %d bytes", page, PAGE);
+	return page == PAGE;
+}
+
 int pool_owner_create(struct pool_owner *o, const struct pool_wish *wish)
 {
 	struct pool shape = {
@@ -442,6 +454,8 @@ int pool_owner_create(struct pool_owner *o, const struct pool_wish *wish)
 	memset(o, 0, sizeof(*o));
 	o->fd = -1;
 	o->attached = wish->attached;
+	if (!has_usual_pages())
+		return -1;
 	pool_cleanup();
 	const uint64_t bytes = choose_bytes(wish->bytes);
 

@@ -2,15 +2,12 @@
  * recording.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/base/rate.h"
+#include "tracer/recorder/base/arch.h"
 #include "tracer/recorder/base/proc.h"
 
 #include <assert.h>
 #include <string.h>
 #include <time.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#include <x86intrin.h>
-#endif
 
 enum {
 	READINGS = 5,
@@ -44,8 +41,8 @@ uint64_t rate_mono_ms(void)
 	return rate_mono() / 1000000;
 }
 
-/* The kernel uses one of these clocks if it has found the TSC unfit. */
-static bool kernel_distrusts_tsc(void)
+/* The kernel uses one of these clocks if it has found the counter unfit. */
+static bool kernel_distrusts_counter(void)
 {
 	char name[32];
 
@@ -56,32 +53,14 @@ static bool kernel_distrusts_tsc(void)
 	       strncmp(name, "jiffies", 7) == 0;
 }
 
-/* Linux calls this CPUID bit constant_tsc and nonstop_tsc. */
-static bool has_invariant_tsc(void)
-{
-#if defined(__x86_64__)
-	unsigned a, b, c, d;
-
-	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) != 0;
-#else
-	return false;
-#endif
-}
-
 bool rate_tsc_usable(void)
 {
-	return has_invariant_tsc() && !kernel_distrusts_tsc();
+	return arch_is_invariant() && !kernel_distrusts_counter();
 }
 
 uint64_t rate_ticks(const struct rate *r)
 {
-#if defined(__x86_64__)
-	if (r->tsc)
-		return __rdtsc();
-#else
-	(void)r;
-#endif
-	return rate_mono();
+	return r->tsc ? arch_ticks() : rate_mono();
 }
 
 void rate_read(const struct rate *r, struct rate_pair *pair)

@@ -21,8 +21,9 @@ struct rate {
 	uint64_t hz, error_ppb;
 };
 
-/* Whether the TSC is one clock for all CPUs at all times: the CPU says so, and
- * the kernel has not found otherwise. False on other machines than x86-64. */
+/* Whether the processor's counter (the TSC; cntvct_el0) is one clock for all
+ * CPUs at all times: the CPU says so, and the kernel has not found
+ * otherwise. */
 bool rate_tsc_usable(void);
 
 /* The time now, in ticks of this recording. */

@@ -475,6 +475,10 @@ static void copy_live(struct drain *d, uint32_t i, uint64_t word)
 	source.slot = buffer_slot(word);
 	const uint64_t counted = chunk_counted(&source);
 	const int words = chunk_copy(chunk, &source, &d->items);
+
+#ifndef __SANITIZE_THREAD__ /* which knows no fences */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* after all that was copied */
+#endif
 	const uint64_t now = atomic_load(&d->owner->states[i]);
 
 	/* It may have been closed meanwhile or, with POOL_OVERWRITE, belong to
