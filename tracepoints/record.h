@@ -182,6 +182,9 @@ enum noted {
 	NOTED_UNKNOWN = 0,   /* this Lua does not tell */
 	NOTED_INTERPRETED = 1, NOTED_COMPILED = 2, NOTED_C = 3,
 	NOTED_COLLECTOR = 4, NOTED_COMPILER = 5,
+	NOTED_CALLS = 6,     /* no tick: it makes the call whose record comes
+	                      * next, resumes, or takes memory. Without frames:
+	                      * the same as the last one in the chunk */
 	NOTED_FRAMES = 128,  /* as many are noted, the innermost */
 };
 

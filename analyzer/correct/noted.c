@@ -146,16 +146,17 @@ void noted_apply(struct session *s)
 	const double rate = (double)s->tick_hz / 1e9;
 	struct owners o;
 
+	for (node_id id = 1; id <= cct_count(t); id++)
+		if (is_noted(t, id))
+			func_get(s->funcs, cct_get(t, id)->func)->noted = 1;
 	if (cct_counted_sum(t).noted_ns == 0)
 		return;
 	o = find_owners(s);
 	for (node_id id = 1; id <= cct_count(t); id++) {
 		const node_id owner = o.of[id];
 
-		if (owner == id)
-			continue;
-		func_get(s->funcs, cct_get(t, id)->func)->noted = 1;
-		if (owner > 0 && cct_counted_of(t, id).noted_ns > 0)
+		if (owner > 0 && owner != id &&
+		    cct_counted_of(t, id).noted_ns > 0)
 			give(t, &o.at[owner], owner, id, rate *
 			     part_of(&o.at[owner], rate) *
 			     (double)cct_counted_of(t, id).noted_ns);

@@ -583,8 +583,7 @@ static void tell_noted(struct teller *t, const struct session *s)
 		return;
 	say(t, "Lua was sampled: its functions have times (%s of CPU time was "
 	    "noted, each tick as uncertain as its count), and their calls are "
-	    "not known, nor which of them called native ones; weft record "
-	    "--lua exact counts them",
+	    "not known; weft record --lua exact counts them",
 	    out_number_time(time, (double)noted));
 	if (unnoted > (noted + unnoted) / 100)
 		say(t, "for %s more Lua may have run and could not note where: "

@@ -37,15 +37,65 @@ static ticks ticks_of(const struct replay *r, uint64_t ns)
 			   1e18);
 }
 
+/* ---- what Lua calls ---- */
+
+/* What was said in another chunk is not known there. */
+static void take_calls(const struct replay *r, struct stream *st,
+		       const uint64_t *word, size_t n)
+{
+	struct lua_calls *c = st->lua;
+
+	if (!c)
+		c = st->lua = mem_alloc(sizeof(*c));
+	if (n > 0) {
+		c->count = 0;
+		c->chunk = r->chunk;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (rec_func(word[i]) != REC_FUNC_OMITTED)
+			c->func[c->count++] = r->func[rec_func(word[i])];
+	c->pending = c->chunk == r->chunk && c->count > 0;
+}
+
+/* The outermost one may be the body of a coroutine. */
+static uint32_t outermost(struct replay *r, struct stream *st, func_id func)
+{
+	if (st->segments == 1 || st->depth != segment_first(replay_top(st)))
+		return CCT_NOTED;
+	replay_stack_set_body(r, st, func);
+	return CCT_NOTED | replay_time_body(r, st);
+}
+
+node_id replay_lua_caller(struct replay *r, struct stream *st)
+{
+	struct lua_calls *const c = st->lua;
+	node_id node = replay_here(st);
+	uint32_t flags;
+
+	if (!replay_lua_calls(st))
+		return node;
+	c->pending = false;
+	flags = outermost(r, st, c->func[0]);
+	for (uint32_t i = 0; i < c->count; i++, flags = CCT_NOTED)
+		node = cct_child(st->tree, node, c->func[i], flags);
+	return node;
+}
+
+/* ---- ticks ---- */
+
 void replay_noted(struct replay *r, struct stream *st, const uint64_t *record)
 {
 	const uint64_t ns = rec_value(record[1]);
 	const size_t n = (size_t)rec_value(record[4]);
 	const func_id why = cause(r, (enum noted)rec_func(record[0]));
 	struct thread *const thread = &r->session->threads[st->thread];
-	node_id node = st->frame[st->depth - 1].node;
-	uint32_t flags = CCT_NOTED;
+	node_id node = replay_here(st);
+	uint32_t flags = 0;
 
+	if (rec_func(record[0]) == NOTED_CALLS) {
+		take_calls(r, st, record + 5, n);
+		return;
+	}
 	if (r->sink && r->sink->noted)
 		r->sink->noted(r->ctx, st, (enum noted)rec_func(record[0]),
 			       ticks_of(r, ns));
@@ -55,15 +105,13 @@ void replay_noted(struct replay *r, struct stream *st, const uint64_t *record)
 		return;
 	}
 	thread->noted += ns;
-	if (st->segments > 1 && st->depth == segment_first(replay_top(st)))
-		flags |= replay_time_body(r, st);
-	for (size_t i = 0; i < n; i++, flags = CCT_NOTED) {
-		const uint64_t word = record[5 + i];
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t word = rec_func(record[5 + i]);
 
-		if (rec_func(word) == REC_FUNC_OMITTED)
+		if (word == REC_FUNC_OMITTED)
 			continue;
-		node = cct_child(st->tree, node, r->func[rec_func(word)],
-				 flags);
+		flags = flags ? CCT_NOTED : outermost(r, st, r->func[word]);
+		node = cct_child(st->tree, node, r->func[word], flags);
 	}
 	if (why)
 		node = cct_child(st->tree, node, why, CCT_NOTED);

@@ -194,8 +194,13 @@ struct stream_segment stream_top(const struct stream *); /* the last one */
 /* The stack `id` of a table with the frames [from, to) on top. */
 stack_id stream_stack(const struct stream *, size_t from, size_t to,
 		      struct stack_table *, stack_id id);
-/* The same for each number of frames: stack[from] is there; stack[from + 1] to
- * stack[to] have the frames from `from` on, one more each. */
+/* On the stack `id`, the functions of sampled Lua that made a call which is, or
+ * until this callback was, frame `at`: of that function, with that entry. */
+stack_id stream_lua(const struct stream *, size_t at, func_id, ticks entry,
+		    struct stack_table *, stack_id id);
+/* The same as stream_stack for each number of frames: stack[from] is there;
+ * stack[from + 1] to stack[to] have the frames from `from` on, one more
+ * each. */
 void stream_stacks(const struct stream *, size_t from, size_t to,
 		   struct stack_table *, stack_id *stack);
 

@@ -47,6 +47,7 @@ struct segment {
 	bool on_body;            /* the frame below the base is its body */
 	bool tail;               /* the next call replaces one at the base */
 	size_t base;
+	node_id under;           /* the node that it stands on */
 	ticks since;             /* resumed, or first seen */
 };
 
@@ -124,6 +125,15 @@ struct sampling {
 	ticks before;            /* so long before a sample states are seen */
 };
 
+/* Which functions of a sampled VM stand between the innermost frame and what
+ * the next record says; where they are known. */
+struct lua_calls {
+	uint64_t chunk;          /* of replay.chunk, 0: no chunk */
+	bool pending;            /* the next record is yet to come */
+	uint32_t count;
+	func_id func[NOTED_FRAMES];
+};
+
 /* The chunks of one (process, thread, level).
  * Invariants (replay_valid): frame[0] is no call: its node is where segment 0
  * hangs; 1 <= depth <= room; segment[0].base = 1; bases rise up to the depth;
@@ -166,6 +176,7 @@ struct stream {
 	uint64_t cpu_left;       /* its CPU time its switches do not explain */
 	uint64_t windows;        /* that began with an unknown base */
 	ticks quiet;             /* see stream_be_quiet */
+	struct lua_calls *lua;   /* NULL: there were none */
 	struct replay_event told;  /* the last call's: most of it is the same
 	                            * for all calls of a chunk */
 	struct waiting *first, *last; /* level 0: held; others: for the chunk
@@ -231,6 +242,15 @@ static inline void replay_unnested(struct replay *r, const struct stream *st)
 static inline struct segment *replay_top(const struct stream *st)
 {
 	return &st->segment[st->segments - 1];
+}
+
+/* The node that a call made now stands on. */
+static inline node_id replay_here(const struct stream *st)
+{
+	const struct segment *const top = replay_top(st);
+
+	return st->segments > 1 && st->depth == segment_first(top) ?
+	       top->under : st->frame[st->depth - 1].node;
 }
 
 /* The stream of that level, or NULL. */
@@ -327,6 +347,14 @@ uint32_t replay_time_body(const struct replay *, const struct stream *);
 
 /* What a sampled VM says: a record NOTED. */
 void replay_noted(struct replay *, struct stream *, const uint64_t *record);
+/* Did it say which Lua functions make the call whose record comes next? */
+static inline bool replay_lua_calls(const struct stream *st)
+{
+	return st->lua && st->lua->pending;
+}
+/* If so, the node of the last of them, which was not told of since; else that
+ * of the innermost frame. */
+node_id replay_lua_caller(struct replay *, struct stream *);
 
 /* ---- identities.c ---- */
 
@@ -360,6 +388,8 @@ bool replay_stack_same(const struct replay *, const struct stream *,
 /* A chunk begins: its open stacks are ours, or become ours. */
 void replay_stack_begin(struct replay *, struct stream *,
 			const struct chunk *, bool contiguous);
+/* The outermost call of the topmost coroutine is one of that function. */
+void replay_stack_set_body(struct replay *, struct stream *, func_id);
 /* A call is made at the topmost coroutine's base; returns the flags of its
  * node. */
 uint32_t replay_stack_outermost(struct replay *, struct stream *, func_id);

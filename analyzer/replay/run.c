@@ -259,9 +259,10 @@ HOT void add_ended(struct replay *r, struct stream *st, struct cursor *c,
 }
 
 static node_id __attribute__((noinline))
-add_child(struct stream *st, struct cursor *c, func_id func, uint32_t flags)
+add_child(struct stream *st, struct cursor *c, node_id at, func_id func,
+	  uint32_t flags)
 {
-	const node_id id = cct_child(st->tree, c->top[-1].node, func, flags);
+	const node_id id = cct_child(st->tree, at, func, flags);
 
 	c->here = &st->tree->nodes[c->top[-1].node];
 	return id;
@@ -277,7 +278,8 @@ outermost(struct replay *r, struct stream *st, struct cursor *c, func_id func,
 	store(r, st, c);
 	flags = replay_stack_outermost(r, st, func);
 	load(c, st);
-	return is_summed ? add_child(st, c, func, flags) : c->top[-1].node;
+	return is_summed ? add_child(st, c, replay_here(st), func, flags) :
+			   replay_here(st);
 }
 
 /* The node of a call of func made now. */
@@ -291,15 +293,14 @@ HOT node_id child(struct replay *r, struct stream *st, struct cursor *c,
 	if (!(what & SUMS))
 		return c->top[-1].node;
 	id = cct_find(st->tree, c->top[-1].node, func, 0);
-	return __builtin_expect(id != 0, 1) ? id : add_child(st, c, func, 0);
+	return __builtin_expect(id != 0, 1) ? id :
+	       add_child(st, c, c->top[-1].node, func, 0);
 }
 
 /* A call begins. Its node counts it at once, also if its end is never seen. */
-HOT void enter(struct replay *r, struct stream *st, struct cursor *c,
-	       func_id func, const unsigned what)
+HOT void begin(struct replay *r, struct stream *st, struct cursor *c,
+	       func_id func, node_id id, const unsigned what)
 {
-	const node_id id = child(r, st, c, func, what);
-
 	if (__builtin_expect(c->top == st->frame + st->room, 0)) {
 		store(r, st, c);
 		replay_stack_need(st, st->depth + 1);
@@ -315,6 +316,12 @@ HOT void enter(struct replay *r, struct stream *st, struct cursor *c,
 		store(r, st, c);
 		replay_emit_enter(r, st, func, st->depth - 2, REPLAY_SEEN);
 	}
+}
+
+HOT void enter(struct replay *r, struct stream *st, struct cursor *c,
+	       func_id func, const unsigned what)
+{
+	begin(r, st, c, func, child(r, st, c, func, what), what);
 }
 
 /* A call ended: the rule for LEAVE and LEAF. */
@@ -400,13 +407,27 @@ HOT void leaf(struct replay *r, struct stream *st, struct cursor *c,
 		add_ended(r, st, c, func, c->now - took, took);
 }
 
+/* Which Lua functions make the next call, resume or take memory holds for the
+ * next record alone. */
+static void forget_lua(struct stream *st)
+{
+	if (replay_lua_calls(st))
+		st->lua->pending = false;
+}
+
 /* Anything but a call that nests. The stream is brought up to date for it, and
  * read again afterwards. */
 static void slow(struct replay *r, struct stream *st, struct cursor *c,
 		 const uint64_t *record)
 {
+	const enum rec_kind kind = rec_kind(*record);
+
 	store(r, st, c);
+	if (kind != REC_HEAP && kind != REC_RESUME && kind != REC_NOTED)
+		forget_lua(st);
 	run_record(r, st, record);
+	if (kind == REC_HEAP)
+		forget_lua(st);
 	load(c, st);
 	c->brief = 0;
 }
@@ -429,6 +450,53 @@ HOT void call(struct replay *r, struct stream *st, struct cursor *c,
 		slow(r, st, c, record);
 }
 
+/* An ENTER or LEAF of a call that Lua functions make which have no frames. */
+static void __attribute__((noinline))
+call_of_lua(struct replay *r, struct stream *st, struct cursor *c,
+	    uint64_t word, unsigned what)
+{
+	const bool is_leaf = rec_kind(word) == REC_LEAF;
+	const func_id func = r->func[rec_func(word)];
+	node_id id;
+
+	pass(r, st, c, is_leaf ? rec_leaf_gap(word) : rec_gap(word), what);
+	store(r, st, c);
+	id = replay_lua_caller(r, st);
+	if (what & SUMS)
+		id = cct_child(st->tree, id, func, 0);
+	load(c, st);
+	begin(r, st, c, func, id, what);
+	if (!is_leaf)
+		return;
+	pass(r, st, c, rec_leaf_duration(word), what);
+	leave(r, st, c, func, what);
+}
+
+/* Which Lua functions make the next call was said: goes on from there, if it
+ * comes. Returns where it is. */
+static size_t __attribute__((noinline))
+after_lua(struct replay *r, struct stream *st, struct cursor *c,
+	  const struct chunk *chunk, size_t i, size_t to, unsigned what)
+{
+	while (i < to && rec_kind(chunk->records[i]) == REC_OPERAND)
+		i++;
+	for (; i < to && rec_kind(chunk->records[i]) == REC_TIME; i++)
+		pass(r, st, c, decode_record_lead(chunk->records[i]), what);
+	if (i == to)
+		return i;
+	switch (rec_kind(chunk->records[i])) {
+	case REC_ENTER:
+	case REC_LEAF:
+		call_of_lua(r, st, c, chunk->records[i], what);
+		return i + 1;
+	case REC_LEAVE:
+		forget_lua(st);
+		return i;
+	default:
+		return i;
+	}
+}
+
 /* The loop itself, inlined once for each `what`. */
 HOT size_t run(struct replay *r, struct stream *st, const struct chunk *chunk,
 	       size_t from, size_t to, const unsigned what)
@@ -437,6 +505,8 @@ HOT size_t run(struct replay *r, struct stream *st, const struct chunk *chunk,
 	size_t i = from;
 
 	load(&c, st);
+	if (replay_lua_calls(st))
+		i = after_lua(r, st, &c, chunk, i, to, what);
 	while (i < to) {
 		const uint64_t *const record = &chunk->records[i++];
 		const unsigned kind = rec_kind(*record);
@@ -451,6 +521,8 @@ HOT size_t run(struct replay *r, struct stream *st, const struct chunk *chunk,
 		pass(r, st, &c, decode_record_lead(*record), what);
 		if (kind != REC_TIME)
 			slow(r, st, &c, record);
+		if (__builtin_expect(replay_lua_calls(st), 0))
+			i = after_lua(r, st, &c, chunk, i, to, what);
 	}
 	store(r, st, &c);
 	r->calls += c.calls;

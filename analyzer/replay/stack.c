@@ -27,7 +27,7 @@ bool replay_stack_is_empty(const struct stream *st)
 	return st->depth == 1 && st->segments == 1;
 }
 
-static void set_body(struct replay *r, struct stream *st, func_id func)
+void replay_stack_set_body(struct replay *r, struct stream *st, func_id func)
 {
 	const uint32_t co = replay_top(st)->co;
 
@@ -80,10 +80,9 @@ void replay_stack_push_open(struct replay *r, struct stream *st,
 		    st->depth == segment_first(replay_top(st))) {
 			flags |= replay_time_body(r, st);
 			if (!(flags & CCT_OMITTED))
-				set_body(r, st, f.func);
+				replay_stack_set_body(r, st, f.func);
 		}
-		f.node = cct_child(st->tree, st->frame[st->depth - 1].node,
-				   f.func, flags);
+		f.node = cct_child(st->tree, replay_here(st), f.func, flags);
 		st->frame[st->depth++] = f;
 	}
 }
@@ -125,6 +124,8 @@ static void adopt(struct replay *r, struct stream *st,
 	struct chunk_segment s = { 0 };
 
 	while (decode_next_segment(chunk, &s)) {
+		const node_id under = replay_here(st);
+
 		if (s.serial) {
 			const uint32_t co =
 				replay_identities_coroutine(r, process,
@@ -133,7 +134,8 @@ static void adopt(struct replay *r, struct stream *st,
 			*vec_add(&st->segment, &st->segment_room,
 				 &st->segments) = (struct segment){
 					.serial = s.serial, .co = co,
-					.base = st->depth, .since = st->now };
+					.base = st->depth, .since = st->now,
+					.under = under };
 			coroutine_ran(&r->session->coroutines[co - 1],
 				      st->thread);
 			if (s.body)
@@ -263,7 +265,7 @@ uint32_t replay_stack_outermost(struct replay *r, struct stream *st,
 	}
 	replay_stack_end_body(r, st, REPLAY_UNWOUND, UNWIND_SKIPPED);
 	top->tail = false;
-	set_body(r, st, func);
+	replay_stack_set_body(r, st, func);
 	return replay_time_body(r, st);
 }
 
@@ -544,14 +546,61 @@ static stack_id push_frame(const struct stream *st, size_t i, size_t *k,
 				flags | (f.is_known ? 0 : STACK_BEFORE));
 }
 
+/* On it, the functions of the nodes from there up to another one, outermost
+ * first: a sampled VM was in them. */
+static stack_id push_noted(const struct stream *st, node_id node, node_id above,
+			   struct stack_table *t, stack_id id)
+{
+	const struct cct_node *const n = cct_get(st->tree, node);
+
+	if (node == above || !(n->flags & CCT_NOTED))
+		return id;
+	id = push_noted(st, n->parent, above, t, id);
+	return stack_table_push(t, id, n->func,
+				n->flags & CCT_BODY ? STACK_BODY : 0);
+}
+
+/* Those between frame i and the one below it. */
+static stack_id push_between(const struct stream *st, size_t i,
+			     struct stack_table *t, stack_id id)
+{
+	node_id node = st->frame[i + 1].node;
+
+	if (!(cct_get(st->tree, node)->flags & CCT_NOTED))
+		node = cct_get(st->tree, node)->parent;
+	return push_noted(st, node, st->frame[i].node, t, id);
+}
+
+/* The same of an open frame, or of one that is yet to come. */
+static stack_id push_lua(const struct stream *st, size_t i,
+			 struct stack_table *t, stack_id id)
+{
+	if (!st->lua)
+		return id;
+	if (i < stream_depth(st))
+		return push_between(st, i, t, id);
+	for (uint32_t k = 0; st->lua->pending && k < st->lua->count; k++)
+		id = stack_table_push(t, id, st->lua->func[k], 0);
+	return id;
+}
+
 stack_id stream_stack(const struct stream *st, size_t from, size_t to,
 		      struct stack_table *t, stack_id id)
 {
 	size_t k = 0;
 
 	for (size_t i = from; i < to; i++)
-		id = push_frame(st, i, &k, t, id);
-	return id;
+		id = push_frame(st, i, &k, t, push_lua(st, i, t, id));
+	return to < stream_depth(st) ? id : push_lua(st, to, t, id);
+}
+
+stack_id stream_lua(const struct stream *st, size_t at, func_id func,
+		    ticks entry, struct stack_table *t, stack_id id)
+{
+	return st->lua && at + 1 < st->room &&
+	       st->frame[at + 1].func == func &&
+	       st->frame[at + 1].entry == entry ?
+	       push_between(st, at, t, id) : id;
 }
 
 void stream_stacks(const struct stream *st, size_t from, size_t to,
@@ -560,5 +609,6 @@ void stream_stacks(const struct stream *st, size_t from, size_t to,
 	size_t k = 0;
 
 	for (size_t i = from; i < to; i++)
-		stack[i + 1] = push_frame(st, i, &k, t, stack[i]);
+		stack[i + 1] = push_frame(st, i, &k, t,
+					  push_lua(st, i, t, stack[i]));
 }

@@ -64,7 +64,7 @@ static void restore(struct replay *r, struct stream *st,
 {
 	const struct frame *from;
 	struct frame *to;
-	const node_id under = st->frame[st->depth - 1].node;
+	const node_id under = replay_here(st);
 	const bool same = k->under == under && k->tree == st->tree;
 	node_id node = under;
 
@@ -134,6 +134,7 @@ void replay_switch_resume(struct replay *r, struct stream *st,
 	const uint32_t flags = rec_func(record[0]);
 	const uint64_t serial = rec_value(record[1]);
 	const uint64_t slept = rec_value(record[2]);
+	const node_id under = replay_lua_caller(r, st);
 	struct co_kept *kept;
 	uint32_t co;
 
@@ -152,7 +153,8 @@ void replay_switch_resume(struct replay *r, struct stream *st,
 	count_resume(r, st, co, slept, flags);
 	*vec_add(&st->segment, &st->segment_room, &st->segments) =
 		(struct segment){ .serial = serial, .co = co,
-				  .base = st->depth, .since = st->now };
+				  .base = st->depth, .since = st->now,
+				  .under = under };
 	if (flags & RESUME_STACK)
 		push_given(r, st, record);
 	else if (kept->chunk == r->chunk)
@@ -193,7 +195,7 @@ static void keep(struct replay *r, const struct stream *st)
 
 	k->count = n;
 	k->on_body = top->on_body;
-	k->under = st->frame[from - 1].node;
+	k->under = top->under;
 	k->tree = st->tree;
 	if (n > 0)
 		memcpy(r->kept_frames + k->first, st->frame + from,

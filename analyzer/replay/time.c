@@ -86,19 +86,40 @@ void replay_time_take_back(struct stream *st, ticks gap)
 	st->settled += gap;
 }
 
+/* The node below another one that is like this one below `above`, from which
+ * nodes of sampled Lua may part it. */
+static node_id move_node(struct cct *t, node_id node, node_id above,
+			 node_id to)
+{
+	const struct cct_node is = t->nodes[node];
+
+	if (node == above || node == 0)
+		return to;
+	if (is.parent != above && t->nodes[is.parent].flags & CCT_NOTED)
+		to = move_node(t, is.parent, above, to);
+	return cct_child(t, to, is.func, is.flags);
+}
+
 /* All open calls go on at the nodes of the other side. */
 static void change_sides(struct replay *r, struct stream *st, bool outside)
 {
 	struct frame *const f = st->frame;
+	node_id above = f[0].node, old;
+	size_t g = 1;
 
 	if (st->level > 0)
 		replay_time_settle(r, st);
 	f[0].node = cct_beside(st->tree, f[0].node, outside);
-	for (size_t i = 1; i < st->depth; i++) {
-		const struct cct_node *const old = &st->tree->nodes[f[i].node];
-
-		f[i].node = cct_child(st->tree, f[i - 1].node, old->func,
-				      old->flags);
+	for (size_t i = 1; i <= st->depth; i++, above = old) {
+		for (; g < st->segments &&
+		       segment_first(&st->segment[g]) == i; g++)
+			st->segment[g].under =
+				move_node(st->tree, st->segment[g].under,
+					  above, f[i - 1].node);
+		old = i < st->depth ? f[i].node : 0;
+		if (i < st->depth)
+			f[i].node = move_node(st->tree, old, above,
+					      f[i - 1].node);
 	}
 	st->outside = outside;
 }

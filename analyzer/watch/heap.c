@@ -257,7 +257,8 @@ static bool is_place(const struct putting *p, const struct stack_frame *f)
 	       strstr(func_get(p->session->funcs, f->func)->name, "+0x");
 }
 
-/* Below a node. A body may have its Lua state's number in its flags. */
+/* Below a node. A body may have its Lua state's number in its flags, sampled
+ * Lua others. */
 static node_id child_of(const struct putting *p, node_id at,
 			const struct stack_frame *f)
 {
@@ -269,7 +270,8 @@ static node_id child_of(const struct putting *p, node_id at,
 	char room[48];
 	const func_id func = !is_special ? f->func :
 		func_special(funcs, stack_frame_name(funcs, f, room));
-	node_id id = flags & CCT_BODY ? cct_get(t, at)->child : 0;
+	node_id id = flags & CCT_BODY || func_get(funcs, func)->noted ?
+		     cct_get(t, at)->child : 0;
 
 	while (id && (cct_get(t, id)->func != func ||
 		      (cct_get(t, id)->flags & CCT_SHAPE) != flags))

@@ -411,3 +411,115 @@ void test_replay_keeps_the_longest_gaps(void)
 	      session->gaps[SESSION_GAPS - 1].from > 960);
 	clean();
 }
+
+static const char *named(func_id func)
+{
+	return func_get(session->funcs, func)->source + 1;
+}
+
+/* "native;lua;call calls self" of all nodes with calls, as they were found. */
+static const char *paths(void)
+{
+	static char text[2000];
+	size_t n = 0;
+
+	for (node_id id = 1; id <= cct_count(session->cct); id++) {
+		const struct cct_node *const is = cct_get(session->cct, id);
+		char path[200] = "";
+
+		for (node_id at = id; cct_get(session->cct, at)->func != 0;
+		     at = cct_get(session->cct, at)->parent) {
+			char all[200];
+
+			snprintf(all, sizeof(all), "%s%s%s",
+				 named(cct_get(session->cct, at)->func),
+				 path[0] ? ";" : "", path);
+			strcpy(path, all);
+		}
+		if (is->calls > 0)
+			n += (size_t)snprintf(text + n, sizeof(text) - n,
+					      "%s %d %d\n", path,
+					      (int)is->calls, (int)is->self);
+	}
+	return text;
+}
+
+static void calls(unsigned lua)
+{
+	cb_noted(&b, NOTED_CALLS, 0, 0, lua, 1);
+	if (lua > 0)
+		cb_frame(&b, "outer", 0);
+	if (lua > 1)
+		cb_frame(&b, "inner", 0);
+}
+
+/* Calls that sampled Lua makes stand below it; its own time stays that of the
+ * call that runs it. What was said holds for the next call alone, and the same
+ * may be said again in one chunk. */
+void test_replay_hangs_calls_below_sampled_lua(void)
+{
+	begin(NULL, NULL);
+	cb_begin(&b, 1, 1, 0, 0);
+	cb_enter(&b, "run", 0);
+	calls(2);
+	cb_enter(&b, "call", 1);
+	cb_leaf(&b, "below", 1, 1);
+	cb_leave(&b, "call", 1);
+	cb_leaf(&b, "beside", 1, 1);
+	calls(0);
+	cb_leaf(&b, "call", 1, 5);
+	calls(1);
+	cb_time(&b, 10);
+	cb_enter(&b, "call", 1);
+	cb_leave(&b, "call", 1);
+	calls(2); /* but it returns */
+	cb_leave(&b, "run", 1);
+	cb_enter(&b, "other", 0);
+	calls(2); /* the next chunk goes on */
+	give(b.tick);
+	cb_begin(&b, 1, 1, 1, b.tick);
+	cb_open(&b, "other", 1);
+	cb_enter(&b, "call", 0);
+	cb_leave(&b, "call", 1);
+	calls(0); /* of nothing that this chunk has said */
+	cb_leaf(&b, "call", 1, 2);
+	give(b.tick);
+	end();
+	CHECK_EQ(session->unnested, 0);
+	CHECK_STR(paths(), "run 1 19\n"
+			   "run;outer;inner;call 2 7\n"
+			   "run;outer;inner;call;below 1 1\n"
+			   "run;beside 1 1\n"
+			   "run;outer;call 1 1\n"
+			   "other 1 3\n"
+			   "other;outer;inner;call 1 1\n"
+			   "other;call 1 2\n");
+	clean();
+}
+
+/* Where frames came from a coroutine, the outermost one is its body. */
+void test_replay_finds_bodies_of_sampled_coroutines(void)
+{
+	begin(NULL, NULL);
+	cb_begin(&b, 1, 1, 0, 0);
+	cb_enter(&b, "run", 0);
+	calls(1);
+	cb_resume(&b, 7, 0, 0, 0, 1);
+	calls(2);
+	cb_leaf(&b, "call", 1, 3);
+	cb_suspend(&b, 7, SUSPEND_YIELD, 1);
+	cb_resume(&b, 7, 0, 1, 0, 1);
+	calls(0);
+	cb_leaf(&b, "call", 1, 3);
+	cb_suspend(&b, 7, SUSPEND_RETURN, 1);
+	cb_leave(&b, "run", 1);
+	give(b.tick);
+	end();
+	CHECK_EQ(session->unnested, 0);
+	CHECK_STR(paths(), "run 1 10\n"
+			   "run;outer;outer;inner;call 1 3\n"
+			   "run;outer;inner;call 1 3\n");
+	CHECK_EQ(session->coroutine_count, 1);
+	CHECK_STR(named(session->coroutines[0].body), "outer");
+	clean();
+}

@@ -549,16 +549,24 @@ static uint32_t flags_of(const struct replay_event *e, const struct slot *slot)
 		STACK_BODY : 0) | (slot->is_known ? 0 : STACK_BEFORE);
 }
 
+/* The call, on those below it. */
+static stack_id push_call(struct slow *s, const struct slot *slot,
+			  const struct replay_event *e, stack_id below)
+{
+	return stack_table_push(s->stacks,
+				stream_lua(e->stream, e->depth, e->func,
+					   slot->entry, s->stacks, below),
+				e->func, flags_of(e, slot));
+}
+
 /* Its coroutine's frames, itself innermost. */
 static stack_id own_stack(struct slow *s, const struct slot *slot,
 			  const struct replay_event *e)
 {
 	const size_t base = stream_top(e->stream).base;
 
-	return stack_table_push(s->stacks,
-				stream_stack(e->stream, base, e->depth,
-					     s->stacks, 0),
-				e->func, flags_of(e, slot));
+	return push_call(s, slot, e, stream_stack(e->stream, base, e->depth,
+						  s->stacks, 0));
 }
 
 /* The frames below are what they were at its entry. */
@@ -567,9 +575,7 @@ static void keep(struct slow *s, const struct slot *slot,
 {
 	if (!slow_list_takes(&s->list, call))
 		return;
-	call->stack = stack_table_push(s->stacks, under(s, e->stream,
-							     e->depth),
-				 e->func, flags_of(e, slot));
+	call->stack = push_call(s, slot, e, under(s, e->stream, e->depth));
 	slow_list_put(&s->list, call);
 }
 

@@ -279,6 +279,9 @@ OUR(lua_resume)
 	by = resumer_of(co->vm->lib, a, b);
 	level_to = 0;
 	lua_hook_back(co);
+	if (lua_is_sampled())
+		lua_sample_resumes((uint64_t)co->vm->lib->api.lua_resume,
+				   ABOVE);
 	region_depth += co->regions;
 	scope.co = NULL;
 	if (co->vm->lib->abi->resumable(&co->vm->lib->api, co->L, b, c))

@@ -471,10 +471,24 @@ static bool mark(struct lua_running *r)
 	r->stack = lua_vm_stack(s);
 	r->segments = s->segments - s->fiber;
 	r->depth = shadow_depth(s);
+	r->top = (uint32_t)(s->top - s->frames);
 	r->window = s->window;
 	r->forgot = atomic_load(&lua_co_forgot);
+	thread_lua_runs(s, r->top);
 	thread_release(s);
 	return true;
+}
+
+/* What was running before goes on. */
+static void unmark(const struct lua_running *was)
+{
+	struct thread_state *const s = thread_acquire(HERE);
+
+	if (!s)
+		return;
+	thread_lua_runs(s, was->L != 0 && was->window == s->window &&
+			   was->stack == lua_vm_stack(s) ? was->top : 0);
+	thread_release(s);
 }
 
 static bool is_same_place(const struct lua_running *a,
@@ -551,10 +565,33 @@ static SLOW void tell_missed(void)
 
 void lua_sample_leave(const struct lua_running *was)
 {
+	unmark(was);
 	if (unlikely(ticks.missed > TELL_MISSED))
 		tell_missed();
 	if (unlikely(ticks.asked) && ticks.asked != (lua_State *)was->L)
 		leave_asked(was);
+}
+
+/* -------------------------------------------------- calls that the VM makes */
+
+static SLOW void calls(uint64_t fn, uint64_t sp)
+{
+	const struct lua_running *const r = &lua_running;
+	const struct coroutine *co;
+	const int saved = errno;
+
+	if (lua_vm_on() && is_innermost(r, sp)) {
+		co = find_sampled((lua_State *)r->L);
+		if (co && co->vm->by_layout)
+			co->vm->lib->abi->calls(co, r->base, fn, sp);
+	}
+	errno = saved;
+}
+
+void lua_sample_resumes(uint64_t function, uint64_t sp)
+{
+	if (thread_self && thread_lua_calls(thread_self))
+		calls(function, sp);
 }
 
 /* --------------------------------------------------------------------- VMs */
@@ -579,6 +616,8 @@ void lua_sample_begin(struct coroutine *co)
 
 	if (vm->sampled)
 		return;
+	thread_upcalls.lua_calls = calls;
+	barrier();
 	vm->sampled = true;
 	settle(vm, co->L);
 	/* While nobody recorded, the one before was closed. */

@@ -22,6 +22,7 @@ struct lua_running {
 	uint64_t sp;
 	const void *stack;   /* lua_vm_stack, NULL: not known */
 	uint32_t segments, depth; /* as in struct shadow_mark */
+	uint32_t top;        /* index of the frame above */
 	uint32_t window, forgot; /* of the thread and lua_co_forgot then */
 	uint64_t base;
 };
@@ -50,6 +51,10 @@ void lua_sample_enter(struct coroutine *co, const struct lua_running *was,
 		      bool is_resume);
 /* It is over; what was running before goes on. */
 void lua_sample_leave(const struct lua_running *was);
+
+/* What runs here resumes another lua_State, by a function at that address:
+ * says which Lua functions do so. */
+void lua_sample_resumes(uint64_t function, uint64_t sp);
 
 /* PUC Lua, whose hooks are the program's but for a moment at each tick: find
  * out what its hook is; it has set another one; put it back after a tick. */

@@ -51,6 +51,11 @@ struct lua_abi {
 	 * tells of that. false: it cannot be. */
 	weft_lua_function sampled_hook, profiled;
 	bool (*watch_end)(struct lua_vm *vm, lua_State *L);
+	/* co, which is sampled and runs, is about to call fn, which is native,
+	 * or, if fn is 0, to take memory: its calls that are open, but those
+	 * up to the frame base, are said. Needs the layout. Hook-safe. */
+	void (*calls)(const struct coroutine *co, uint64_t base, uint64_t fn,
+		      uint64_t sp);
 	/* What all lua_States of one VM have in common, and with no other that
 	 * lives: the address of the registry. */
 	uint64_t (*family)(const struct weft_lua_api *api, lua_State *L);
@@ -87,7 +92,9 @@ struct lua_abi {
 	void (*wrap)(const struct lua_vm *vm, bool on);
 	/* The open calls of co from that level on (LUA_WALK_ASLEEP: all, and
 	 * nothing runs on co; LUA_WALK_NO_EVENT: all, and it is no event of
-	 * co's; LUA_WALK_TICK: all, at a tick), outermost first, as frames of
+	 * co's; LUA_WALK_TICK: all, at a tick; LUA_WALK_CALL: all, in a call
+	 * that it makes, where it must not be used), outermost first, as
+	 * frames of
 	 * unknown age: the innermost ones, at most room. */
 	uint32_t (*walk)(struct lua_local *me, const struct coroutine *co,
 			 int level, struct frame *to, uint32_t room);
@@ -116,6 +123,9 @@ struct lua_lib {
 	                            * states share */
 	uint32_t memory_at;        /* with a trusted layout: where that has
 	                            * abi->memory; 0: not known */
+	uint32_t running_at;       /* LuaJIT, which switches coroutines itself:
+	                            * where that has the lua_State that runs;
+	                            * 0: not known */
 	/* With a trusted layout: changes only while the VM of this lua_State
 	 * collects garbage. NULL: nothing tells. Hook-safe. */
 	uint64_t (*collector)(uint64_t L);
@@ -232,7 +242,8 @@ struct lua_cached {
 };
 
 enum { LUA_CACHE_BITS = 9, LUA_VMS_NAMED = 4, LUA_WALK_ROOM = 1 << 16,
-       LUA_WALK_ASLEEP = -1, LUA_WALK_NO_EVENT = -2, LUA_WALK_TICK = -3 };
+       LUA_WALK_ASLEEP = -1, LUA_WALK_NO_EVENT = -2, LUA_WALK_TICK = -3,
+       LUA_WALK_CALL = -4 };
 
 /* The Lua part of a thread's state. */
 struct lua_local {
@@ -240,6 +251,8 @@ struct lua_local {
 	struct coroutine *co;    /* of the last event that needed a look */
 	uint32_t window;         /* of the cache */
 	struct frame *walk;      /* LUA_WALK_ROOM frames, or NULL */
+	/* Those that were said to make a call last, and in which chunk. */
+	struct { uint32_t epoch, count; uint64_t key[NOTED_FRAMES]; } said;
 	struct { const struct lua_vm *vm; uint32_t serial, epoch; }
 		named[LUA_VMS_NAMED]; /* in which chunk each was named last */
 };

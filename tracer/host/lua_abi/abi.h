@@ -99,10 +99,18 @@ INLINE bool function_may_ask(const struct weft_lua_api *api, lua_State *L)
 struct identity function_ask(const struct coroutine *co, uint64_t id,
 			     bool asleep);
 
+/* When a function is looked for. FUNCTION_QUICK: it is called, and main
+ * functions need not be found; FUNCTION_OPEN: the call has begun before;
+ * FUNCTION_STANDS: the same, asked so often that the text of a main function is
+ * not looked at: the one at its address may have been collected. */
+enum function_moment { FUNCTION_CALLED, FUNCTION_QUICK, FUNCTION_OPEN,
+		       FUNCTION_STANDS };
+
 /* The same by the layout, asking only what this thread does not know yet. Not
  * busy. */
 struct identity function_at(struct lua_local *me, const struct coroutine *co,
-			    uint64_t id, bool asleep);
+			    uint64_t id, enum function_moment moment,
+			    bool asleep);
 
 /* The same without the layout: known by the address of the function object, as
  * long as Lua frees none. *known: its entry in the cache, or NULL. May allocate
@@ -161,9 +169,7 @@ INLINE bool function_none_freed(const struct lua_vm *vm)
 uint64_t function_main_runs(uint64_t at, bool begins);
 
 /* The entry of the function at this address, by the layout; NULL: this thread
- * has not seen it. FUNCTION_QUICK: a call, where main functions need not be
- * found; FUNCTION_OPEN: the call has begun before. */
-enum function_moment { FUNCTION_CALLED, FUNCTION_QUICK, FUNCTION_OPEN };
+ * has not seen it. */
 INLINE struct lua_cached *function_entry(struct lua_local *me, uint64_t at,
 					 bool is_c,
 					 enum function_moment moment)
@@ -180,6 +186,8 @@ INLINE struct lua_cached *function_entry(struct lua_local *me, uint64_t at,
 		return NULL;
 	if (likely(c->text == atomic_load_explicit(c->current,
 						   memory_order_relaxed)))
+		return c;
+	if (moment == FUNCTION_STANDS && (uint32_t)c->lines == 0)
 		return c;
 	return moment == FUNCTION_QUICK || (uint32_t)c->lines != 0 ||
 	       c->text != function_main_runs(at, moment == FUNCTION_CALLED) ?
@@ -277,6 +285,8 @@ uint64_t uncommon_zone_begin(struct coroutine *co, uint64_t key, int level,
 void sample_hook(lua_State *L, lua_Debug *ar);
 /* See struct lua_abi. */
 bool sample_watch_end(struct lua_vm *vm, lua_State *L);
+void sample_calls(const struct coroutine *co, uint64_t base, uint64_t fn,
+		  uint64_t sp);
 /* LuaJIT's profiler calls it. */
 void sample_profiled(void *vm, lua_State *L, int samples, int letter);
 

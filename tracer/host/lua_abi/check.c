@@ -25,6 +25,7 @@ struct trial {
 	int steps;              /* another than the time before */
 	int tails;              /* tail calls seen in the code, less events */
 	uint64_t main, main_at; /* the tried state; as in struct lua_lib */
+	uint64_t running[2];    /* words that may be it: bits */
 	bool faulted;
 	/* The functions that the running main function is found to hold. */
 	uint64_t written[WRITTEN_MOST];
@@ -535,6 +536,40 @@ static uint32_t find_memory(lua_State *L, const struct lua_lib *lib)
 	return 0;
 }
 
+/* -------------------------------------------------------- what runs (LuaJIT)
+ * The word that is the lua_State of each call. */
+
+enum { SHARED_WORDS = 128 }; /* of what all lua_States of a VM share */
+static const char running_script[] = "local see = ... see()";
+
+static int see_running(lua_State *L)
+{
+	const uint64_t all = layout_global((uint64_t)L);
+
+	for (uint32_t i = 0; i < SHARED_WORDS; i++)
+		if (layout_word(all + 8 * i) != (uint64_t)L)
+			trial->running[i / 64] &= ~(UINT64_C(1) << i % 64);
+	return 0;
+}
+
+static uint32_t find_running(lua_State *L)
+{
+	lua_State *const co = API(trial->api, lua_newthread)(L);
+	const lua_CFunction see = see_running;
+	uint32_t at = 0, found = 0;
+
+	memset(trial->running, 0xff, sizeof(trial->running));
+	if (!run(L, running_script, "=weft", &see, 1, NULL) ||
+	    !run(co, running_script, "=weft", &see, 1, NULL))
+		return 0;
+	for (uint32_t i = 0; i < SHARED_WORDS; i++)
+		if (trial->running[i / 64] >> i % 64 & 1) {
+			at = 8 * i;
+			found++;
+		}
+	return found == 1 && !trial->faulted ? at : 0;
+}
+
 /* --------------------------------------------------------------- the check */
 
 /* The layout is right if all events were, and there were LEAST_EVENTS. */
@@ -559,6 +594,7 @@ static bool try_all(struct trial *t, struct lua_lib *lib)
 	lib->collector = !right || !is_collector_seen(L) ? NULL :
 			 layout_collector;
 	lib->memory_at = right ? find_memory(L, lib) : 0;
+	lib->running_at = right && IS_JIT ? find_running(L) : 0;
 	if (exclude_learns())
 		learn(L);
 	else

@@ -32,17 +32,17 @@ static uint64_t frames_above(uint64_t at, uint64_t id)
 	return 0;
 }
 
-/* Its age is not known, and its call is no longer waited for. false: it is not
- * to be recorded. */
+/* Its age is not known (tick), and its call is no longer waited for. false: it
+ * is not to be recorded. */
 static bool put_frame(const struct coroutine *co, struct frame *to,
-		      struct identity f, uint64_t id)
+		      struct identity f, uint64_t id, uint64_t tick)
 {
 	*to = (struct frame){
 		.key = f.key, .site = (uint64_t)co->L, .ret = id,
 		.flags = FRAME_LUA_SETTLED |
 			 (f.is_c && IS_JIT ? FRAME_UNTOLD : 0),
 		.absorbed = FRAME_NONE_ABSORBED,
-		.tick = FRAME_TICK_UNKNOWN(clock_now()),
+		.tick = tick,
 	};
 	return f.key != 0;
 }
@@ -50,10 +50,12 @@ static bool put_frame(const struct coroutine *co, struct frame *to,
 /* The function of an open call. yielded: that of the call which has. */
 static struct identity function_of(struct lua_local *me,
 				   const struct coroutine *co, uint64_t id,
-				   bool asleep, bool yielded)
+				   enum function_moment moment, bool asleep,
+				   bool yielded)
 {
 	return co->vm->by_layout && layout_shows_callee(id) && !yielded ?
-	       function_at(me, co, id, asleep) : function_ask(co, id, asleep);
+	       function_at(me, co, id, moment, asleep) :
+	       function_ask(co, id, asleep);
 }
 
 /* The frame at this level or above, or 0. Levels that stand for lost tail calls
@@ -99,17 +101,22 @@ uint32_t frames_walk(struct lua_local *me, const struct coroutine *co,
 	/* On whose stack there may be no room to look for names. */
 	const bool bare = asleep ||
 			  (WEFT_LUA_ABI == 51 && level == LUA_WALK_NO_EVENT) ||
-			  (IS_JIT && level == LUA_WALK_TICK);
+			  (IS_JIT && level == LUA_WALK_TICK) ||
+			  level == LUA_WALK_CALL;
+	const enum function_moment moment = level == LUA_WALK_CALL ?
+					    FUNCTION_STANDS : FUNCTION_CALLED;
+	const uint64_t tick = FRAME_TICK_UNKNOWN(clock_now());
 	uint32_t count = 0;
 	uint64_t id;
 
 	level = level < 0 ? 0 : level;
 	id = frame_at(co, &level);
-	function_number_open(co, true);
+	function_number_open(co, moment != FUNCTION_STANDS);
 	for (; id != 0 && count < room; id = next_frame(co, id, &level))
 		count += put_frame(co, &to[count],
-				   function_of(me, co, id, bare,
-					       asleep && count == 0), id);
+				   function_of(me, co, id, moment, bare,
+					       asleep && count == 0), id,
+				   tick);
 	reverse(to, count);
 	return count;
 }
@@ -338,7 +345,7 @@ bool event_by_asking(struct lua_event *e, struct lua_local *me,
 		return true;
 	if (co->vm->by_layout) {
 		read_caller(e, co);
-		f = function_at(me, co, e->id, false);
+		f = function_at(me, co, e->id, FUNCTION_CALLED, false);
 		ask_moved(e, me, co);
 	} else {
 		ask_caller(e, me, co);

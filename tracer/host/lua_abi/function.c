@@ -518,11 +518,11 @@ static struct identity identity_of(const struct lua_cached *c)
 }
 
 struct identity function_at(struct lua_local *me, const struct coroutine *co,
-			    uint64_t id, bool asleep)
+			    uint64_t id, enum function_moment moment,
+			    bool asleep)
 {
 	const uint64_t L = (uint64_t)co->L;
-	const struct lua_cached *const c = function_cached(me, L, id,
-							   FUNCTION_CALLED);
+	const struct lua_cached *const c = function_cached(me, L, id, moment);
 	struct identity f;
 	bool is_c;
 

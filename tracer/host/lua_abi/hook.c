@@ -619,6 +619,7 @@ const struct lua_abi lua_abi = {
 	.asking_hook = (weft_lua_function)hook_asking,
 	.sampled_hook = (weft_lua_function)sample_hook,
 	.watch_end = sample_watch_end,
+	.calls = sample_calls,
 	.family = frames_family,
 	.main_of = frames_main_of,
 	.lives = frames_lives,

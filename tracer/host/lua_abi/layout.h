@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tracer/host/base/base.h"
+#include "tracer/host/base/kernel.h"
 
 #include <lua.h>
 #include <stdbool.h>
@@ -440,6 +441,29 @@ INLINE bool layout_shows_callee(uint64_t id)
 	(void)id;
 	return true;
 #endif
+}
+
+/* Can the slots be read on which the frames of L stand? While Lua gives them a
+ * larger place, whatever is called by whoever gives it memory may find them
+ * gone, or 5.5 has numbers in place of their addresses. Small places are not
+ * taken from the process at once. The kernel is asked about others. */
+INLINE bool layout_stack_is_there(uint64_t L)
+{
+	enum { SMALL = 64 << 10, STATE_CI = WEFT_LUA_ABI == 51 ? 40 : 32,
+	       STATE_FIRST = WEFT_LUA_ABI == 51 ? 64 : 56 };
+	const uint64_t ci = layout_word(L + STATE_CI);
+	const uint64_t slot = WEFT_LUA_ABI == 21 ? ci - 8 :
+		layout_word(ci + (WEFT_LUA_ABI == 51 ? 8 : 0));
+	uint64_t first = layout_word(L + STATE_FIRST);
+	uint64_t last = layout_word(L + STATE_FIRST - 8);
+
+	/* From 5.4.3 on, they are one word earlier. */
+	if (WEFT_LUA_ABI >= 54 && slot - first >= last - first) {
+		first = last;
+		last = layout_word(L + STATE_FIRST - 16);
+	}
+	return slot - first < last - first &&
+	       (last - first < SMALL || kernel_can_read((const void *)slot));
 }
 
 /* The caller of the frame, 0: none. */

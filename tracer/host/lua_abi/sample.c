@@ -53,17 +53,23 @@ static bool is_whole(const uint64_t *from, const uint64_t *to)
 	return from == to;
 }
 
-/* f: outermost first. */
-static void put(struct thread_state *s, struct lua_vm *vm, struct frame *f,
-		uint32_t count, enum noted state, uint64_t ns)
-{
-	enum { HEAD = 5 };
-	uint64_t words[HEAD + NOTED_FRAMES], *end;
+enum { HEAD = 5 }; /* words of NOTED before its frames */
 
+/* The record goes to the chunk that is open then. */
+static void need(struct thread_state *s, struct lua_vm *vm)
+{
 	lua_vm_seen(s, vm);
 	lua_vm_name(s, vm);
 	chunk_need(s, HEAD + NOTED_FRAMES + 2);
-	lua_vm_name(s, vm); /* in the chunk that the record goes to */
+	lua_vm_name(s, vm);
+}
+
+/* f: outermost first. */
+static void put(struct thread_state *s, const struct lua_vm *vm,
+		struct frame *f, uint32_t count, enum noted state, uint64_t ns)
+{
+	uint64_t words[HEAD + NOTED_FRAMES], *end;
+
 	end = put_frames(s, f, count, words + HEAD);
 	if (!is_whole(words + HEAD, end) && !chunk_is_scrap(s)) {
 		chunk_switch(s, 0);
@@ -72,7 +78,8 @@ static void put(struct thread_state *s, struct lua_vm *vm, struct frame *f,
 	}
 	words[0] = rec_put(REC_NOTED, state, chunk_gap(s, chunk_clock(s)));
 	words[1] = rec_put_value(REC_OPERAND, ns);
-	words[2] = rec_put_value(REC_OPERAND, lua_sample_take_missed());
+	words[2] = rec_put_value(REC_OPERAND, state == NOTED_CALLS ? 0 :
+				 lua_sample_take_missed());
 	words[3] = rec_put_value(REC_OPERAND, vm->serial);
 	words[4] = rec_put_value(REC_OPERAND, (uint64_t)(end - words - HEAD));
 	for (const uint64_t *w = words; w < end; w++)
@@ -80,32 +87,131 @@ static void put(struct thread_state *s, struct lua_vm *vm, struct frame *f,
 	chunk_publish(s, (uint32_t)(end - words));
 }
 
-/* L is co's, or another of its VM's. */
-static void note(struct coroutine *co, uint64_t base, enum noted state,
-		 uint64_t ns, uint64_t sp)
+/* Open calls, outermost first. */
+struct calls {
+	struct lua_local *me;
+	struct frame *f;
+	uint32_t count;
+};
+
+/* Those of co, but up to the frame base. false: nothing is recorded. */
+static bool walk(const struct coroutine *co, uint64_t base, int how,
+		 uint64_t sp, struct calls *to)
 {
-	struct thread_state *s = thread_acquire(sp);
+	struct thread_state *const s = thread_acquire(sp);
 	struct lua_local *const me = !s ? NULL : lua_vm_local(s);
 	struct frame *const f = !me ? NULL : lua_vm_walk_room(me);
 	uint32_t count, from;
 
 	if (!s)
-		return;
+		return false;
 	if (f && me->window != s->window) {
 		me->window = s->window;
 		lua_func_unseen();
 	}
 	thread_release(s);
 	if (!f)
-		return;
-	count = frames_walk(me, co, LUA_WALK_TICK, f, NOTED_FRAMES);
+		return false;
+	count = frames_walk(me, co, how, f, NOTED_FRAMES);
 	for (from = count; from > 0 && !is_below(f[from - 1].ret, base);)
 		from--;
-	find_lines(co, f + from, count - from);
+	*to = (struct calls){ me, f + from, count - from };
+	return true;
+}
+
+/* A coroutine whose making was not seen; NULL: there is no room for it. */
+static const struct coroutine *meet(const struct lua_vm *vm, lua_State *L)
+{
+	struct coroutine *const co = lua_co_find(L), *main;
+
+	if (co)
+		return co;
+	main = lua_co_find(vm->main);
+	return !main ? NULL : lua_co_met(L, main);
+}
+
+/* L is co's, or another of its VM's. */
+static void note(const struct coroutine *co, uint64_t base, enum noted state,
+		 uint64_t ns, uint64_t sp)
+{
+	struct thread_state *s;
+	struct calls c;
+
+	if (!walk(co, base, LUA_WALK_TICK, sp, &c))
+		return;
+	find_lines(co, c.f, c.count);
 	s = thread_acquire(sp);
 	if (!s)
 		return;
-	put(s, co->vm, f + from, count - from, state, ns);
+	need(s, co->vm);
+	put(s, co->vm, c.f, c.count, state, ns);
+	thread_release(s);
+}
+
+/* Were they said in the open chunk last? If not, they are now. */
+static bool was_said(const struct thread_state *s, const struct calls *c)
+{
+	struct lua_local *const me = c->me;
+	bool was = me->said.epoch == s->epoch && me->said.count == c->count;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		was = was && me->said.key[i] == c->f[i].key;
+		me->said.key[i] = c->f[i].key;
+		c->f[i].ret = 0; /* no line is known */
+	}
+	me->said.count = c->count;
+	return was;
+}
+
+/* The one of co's VM that runs: in LuaJIT it may be one that co has resumed,
+ * without a call of lua_resume. */
+static const struct coroutine *running(const struct coroutine *co)
+{
+	const uint64_t L = (uint64_t)co->L;
+	const uint32_t at = co->vm->lib->running_at;
+
+	return !IS_JIT ? co : at == 0 ? NULL :
+	       meet(co->vm, (lua_State *)layout_word(layout_global(L) + at));
+}
+
+/* May its frames be looked at, if it makes that call? Within an instruction
+ * they may not be what they were, but that of a C function is innermost
+ * then. */
+static bool is_calling(const struct coroutine *co, uint64_t base, uint64_t fn)
+{
+	const uint64_t L = (uint64_t)co->L;
+	uint64_t id;
+	bool is_c;
+
+	if (!layout_stack_is_there(L))
+		return false;
+	id = frames_innermost(&co->vm->lib->api, co->L, true).id;
+	if (id == 0 || is_below(id, base) || !layout_shows_callee(id))
+		return false;
+	layout_callee(L, id, &is_c);
+	return is_c || (fn == 0 && !IS_JIT);
+}
+
+/* The innermost frame is not one of the calls if it is fn's. */
+void sample_calls(const struct coroutine *co, uint64_t base, uint64_t fn,
+		  uint64_t sp)
+{
+	const struct coroutine *const by = running(co);
+	struct thread_state *s;
+	struct calls c;
+
+	base = by == co ? base : 0;
+	if (!by || !is_calling(by, base, fn) ||
+	    !walk(by, base, LUA_WALK_CALL, sp, &c))
+		return;
+	if (c.count > 0 && c.f[c.count - 1].key == fn)
+		c.count--;
+	s = c.count == 0 ? NULL : thread_acquire(sp);
+	if (!s)
+		return;
+	need(s, co->vm);
+	put(s, co->vm, c.f, was_said(s, &c) ? 0 : c.count, NOTED_CALLS, 0);
+	c.me->said.epoch = s->epoch;
 	thread_release(s);
 }
 
@@ -199,20 +305,9 @@ static enum noted state_of(int letter)
 	}
 }
 
-/* A coroutine whose making was not seen; NULL: there is no room for it. */
-static struct coroutine *meet(const struct lua_vm *vm, lua_State *L)
-{
-	struct coroutine *const co = lua_co_find(L), *main;
-
-	if (co)
-		return co;
-	main = lua_co_find(vm->main);
-	return !main ? NULL : lua_co_met(L, main);
-}
-
 void sample_profiled(void *vm, lua_State *L, int samples, int letter)
 {
-	struct coroutine *co;
+	const struct coroutine *co;
 	uint64_t due;
 
 	(void)samples;

@@ -171,6 +171,7 @@ static THREAD_LOCAL struct {
 	const void *site;    /* who calls it */
 	const void *taken;   /* last */
 	const void *given;
+	bool told;           /* which Lua functions ask was said */
 } outer;
 
 /* An exception or a jump out of it leaves it as it was: it is below us then. */
@@ -245,15 +246,32 @@ static SLOW void say(const struct said *h, const void *site, uint64_t sp)
 	thread_release(s);
 }
 
+/* Says which functions of sampled Lua take memory. Before what Lua has is given
+ * back: its own stack may be that. */
+static SLOW void tell_lua(uint64_t sp)
+{
+	const struct thread_state *const s = thread_self;
+
+	if (s && thread_lua_calls(s) && is_on())
+		thread_upcalls.lua_calls(0, sp);
+	outer.told = true;
+}
+
 /* The caller's. */
 #define SITE __builtin_return_address(0)
 
 static SLOW void note(void *p, size_t size, const void *site, uint64_t sp)
 {
+	const bool told = outer.told;
+
+	outer.told = false;
 	if (!is_sample(size) || !is_on())
 		return;
 	if (mean != 0)
 		remember(p);
+	if (!told)
+		tell_lua(sp);
+	outer.told = false;
 	say(&(struct said){ .what = HEAP_TAKE, .at = p, .size = size },
 	    is_inside(sp) ? outer.site : site, sp);
 }
@@ -290,6 +308,7 @@ static SLOW void note_move(const void *old, void *p, size_t size,
 {
 	bool is_noted = false;
 
+	outer.told = false;
 	forget(old);
 	if (p) {
 		sampling.left -= (int64_t)size;
@@ -329,11 +348,19 @@ static void *our_calloc(size_t n, size_t each)
 		    SITE, HERE);
 }
 
-static NOINLINE void *move_known(void *old, size_t n, const void *site,
+/* May a block that is taken now be noted? */
+INLINE bool may_note(size_t size)
+{
+	return sampling.left <= (int64_t)size;
+}
+
+static NOINLINE void *move_noted(void *old, size_t n, const void *site,
 				 uint64_t sp)
 {
 	const uint64_t begin = begin_move(old);
 
+	if (may_note(n))
+		tell_lua(sp);
 	return moved(old, REAL(realloc, void *(void *, size_t))(old, n), n,
 		     begin, site, sp);
 }
@@ -341,8 +368,8 @@ static NOINLINE void *move_known(void *old, size_t n, const void *site,
 /* The common case keeps few registers. */
 static void *our_realloc(void *old, size_t n)
 {
-	if (unlikely(old && is_known(old)))
-		return move_known(old, n, SITE, HERE);
+	if (unlikely(old && (is_known(old) || may_note(n))))
+		return move_noted(old, n, SITE, HERE);
 	return took(REAL(realloc, void *(void *, size_t))(old, n), n, SITE,
 		    HERE);
 }
@@ -352,9 +379,11 @@ static void *our_reallocarray(void *old, size_t n, size_t each)
 {
 	const bool begun = begin_outer(SITE, HERE);
 	const uint64_t begin = begin_move(old);
-	void *const p = REAL(reallocarray, void *(void *, size_t, size_t))(
-		old, n, each);
+	void *p;
 
+	if (old && may_note(n * each))
+		tell_lua(HERE);
+	p = REAL(reallocarray, void *(void *, size_t, size_t))(old, n, each);
 	if (outer.taken != p)
 		moved(old, p, n * each, begin, SITE, HERE);
 	end_outer(begun);
@@ -439,6 +468,8 @@ void *heap_alloc_call(const struct heap_alloc *a, void *p, size_t size,
 		gives(p, sp);
 		outer.given = p;
 	}
+	if (p && wanted != 0 && may_note(wanted))
+		tell_lua(sp);
 	q = a->function(a->data, p, size, wanted);
 	if (wanted != 0 && outer.taken != q)
 		moved(p, q, wanted, move, site, sp);

@@ -306,11 +306,22 @@ static NOINLINE void leave_counting(uint64_t fn, uint64_t site, uint64_t sp,
 		leave(fn, site, sp);
 }
 
-/* Brief calls are counted, or deep ones have no records. */
+/* Sampled Lua makes the call: which of its functions are open? */
+static SLOW void enter_from_lua(uint64_t fn, uint64_t sp,
+				const struct thread_state *s)
+{
+	if (!exclude_has(fn) && !exclude_learns() && !chunk_counts(s, fn) &&
+	    !chunk_skips(s, fn))
+		thread_upcalls.lua_calls(fn, sp);
+}
+
+/* Brief calls are counted, or deep ones have no records; or Lua is sampled. */
 static NOINLINE void enter_choosing(uint64_t fn, uint64_t site,
 				    struct caller from, struct thread_state *s,
 				    uint32_t generation)
 {
+	if (thread_lua_calls(s) && s->generation == generation)
+		enter_from_lua(fn, from.sp, s);
 	if (is_ready(s, generation) &&
 	    TRY(s, from.sp, unlikely(s->top >= s->deep) ?
 		       entered_deep(s, fn, site, from) :

@@ -164,7 +164,8 @@ void birth_choose(struct thread_state *s)
 	s->brief = s->level > 0 || s->counts ? 0 : mapped_pool->brief;
 	s->max_depth = mapped_pool->max_depth != 0 ? mapped_pool->max_depth :
 		       DEPTH_ANY;
-	s->chooses = s->brief != 0 || s->max_depth != DEPTH_ANY;
+	s->chooses = s->brief != 0 || s->max_depth != DEPTH_ANY ||
+		     s->lua_top != 0;
 }
 
 bool birth_begin(struct thread_state *s, struct thread_state *below,
@@ -176,6 +177,7 @@ bool birth_begin(struct thread_state *s, struct thread_state *below,
 	s->level = !below ? 0 : below->level + 1;
 	s->last = clock_now();
 	s->resync = s->in_vain = false;
+	s->lua_top = 0;
 	birth_choose(s);
 	s->lowest_depth = s->max_depth;
 	s->frames[0] = (struct frame){ .flags = FRAME_LUA_SETTLED };

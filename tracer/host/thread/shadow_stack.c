@@ -465,6 +465,7 @@ void shadow_forget(struct thread_state *s)
 	s->fiber_on = NULL;
 	s->fiber_left = 0;
 	s->segment[0] = (struct segment){ .base = 1 };
+	s->lua_top = 0;
 	s->top = s->frames + 1;
 	s->too_deep = 0;
 	s->base_unknown = true;

@@ -59,6 +59,13 @@ static void set_generation(struct thread_state *s, uint32_t generation)
 	s->generation = generation;
 }
 
+void thread_lua_runs(struct thread_state *s, uint32_t top)
+{
+	s->lua_top = top;
+	birth_choose(s);
+	set_generation(s, s->generation);
+}
+
 static void set_self(struct thread_state *s)
 {
 	thread_hot = s ? s : &nobody;

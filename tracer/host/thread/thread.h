@@ -114,6 +114,16 @@ INLINE void thread_release(struct thread_state *s)
 	thread_release_hot(s);
 }
 
+/* Sampled Lua runs on so many frames of this busy state, 0: none. */
+void thread_lua_runs(struct thread_state *s, uint32_t top);
+
+/* Does it run there now, so that a call made outside of hooks is one of its? */
+INLINE bool thread_lua_calls(const struct thread_state *s)
+{
+	return unlikely(s->lua_top != 0) && s->busy == 0 && !s->counts &&
+	       s->top == s->frames + s->lua_top;
+}
+
 /* A call was not recorded, since there is no state for it: counts it, unless
  * the thread is to have none. */
 void thread_count_missed(void);

@@ -225,11 +225,15 @@ struct thread_state {
 	 * ordinary, and but for the one at count_base. */
 	struct frame *count_limit, *count_base;
 	bool counts;          /* calls are counted, and have no records */
-	bool chooses;         /* brief or deep calls have none. Then quick is
-	                       * NULL, and in its place there is: */
+	bool chooses;         /* brief or deep calls have none, or there is a
+	                       * lua_top. Then quick is NULL, and in its place
+	                       * there is: */
 	uint64_t *chosen_quick;
 	uint64_t brief;       /* of calls, those shorter than so many ticks are
 	                       * counted; 0: none */
+	uint32_t lua_top;     /* sampled Lua runs on so many frames, the
+	                       * sentinel among them: a call made there is one
+	                       * of its; 0: it does not. Then chooses is set */
 	uint32_t nodes;       /* of counted calls, in the open chunk */
 	uint64_t awaited;     /* key of the C function that Lua called last and
 	                       * whose calls are counted in a recording: if it
@@ -371,6 +375,10 @@ struct thread_upcalls {
 			   uint64_t now);
 	/* This thread ends, and is not busy. */
 	void (*lua_ends)(void);
+	/* A call of fn, from outside of our hooks, or a resume, is about to be
+	 * recorded where sampled Lua runs (lua_top); or, if fn is 0, memory is
+	 * taken there. Says which Lua functions do so. Not busy. */
+	void (*lua_calls)(uint64_t fn, uint64_t sp);
 	/* Recording went on: attaches the fiber that runs, if it is another
 	 * than the state knows. */
 	void (*fiber_settle)(struct thread_state *s);

@@ -1,0 +1,114 @@
+/* callers.c - C functions that Lua calls, and that count themselves by the Lua
+ * functions that are open, which they ask Lua for. Prints, for each C function
+ * and stack, "is FUNCTION LINES COUNT": the lines in which the open Lua
+ * functions of the coroutine begin, outermost first.
+ * SPDX-License-Identifier: MIT */
+#include <lauxlib.h>
+#include <lualib.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SILENT __attribute__((no_instrument_function))
+
+enum { STACKS = 200 };
+static struct { char text[200]; unsigned count; } stacks[STACKS];
+
+SILENT static void count(lua_State *L, const char *function)
+{
+	char text[200], lines[160] = "";
+	lua_Debug d;
+
+	for (int level = 0; lua_getstack(L, level, &d); level++) {
+		char all[160];
+
+		lua_getinfo(L, "S", &d);
+		if (d.what[0] == 'C')
+			continue;
+		snprintf(all, sizeof(all), "%d%s%s",
+			 d.what[0] == 'm' ? 0 : d.linedefined,
+			 lines[0] ? "," : "", lines);
+		strcpy(lines, all);
+	}
+	snprintf(text, sizeof(text), "%s %s", function, lines);
+	for (int i = 0; i < STACKS; i++) {
+		if (stacks[i].count == 0)
+			strcpy(stacks[i].text, text);
+		if (strcmp(stacks[i].text, text) == 0) {
+			stacks[i].count++;
+			return;
+		}
+	}
+}
+
+void deeper(unsigned n)
+{
+	volatile unsigned sum = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		sum += i;
+}
+
+int work(lua_State *L)
+{
+	count(L, "work");
+	deeper(50);
+	return 0;
+}
+
+/* Lua, C, and Lua again. */
+int again(lua_State *L)
+{
+	count(L, "again");
+	lua_pushvalue(L, 1);
+	lua_call(L, 0, 0);
+	return 0;
+}
+
+/* Without hooks: only what it calls is recorded. */
+SILENT static int nap(lua_State *L)
+{
+	const struct timespec ms = { 0, 1000000 };
+
+	count(L, "nanosleep");
+	nanosleep(&ms, NULL);
+	return 0;
+}
+
+SILENT static int take(lua_State *L)
+{
+	static void *volatile kept;
+
+	count(L, "take");
+	kept = malloc((size_t)lua_tointeger(L, 1));
+	return 0;
+}
+
+void run(lua_State *L, const char *path, const char *times)
+{
+	lua_pushinteger(L, atoi(times));
+	lua_setglobal(L, "times");
+	if (luaL_loadfile(L, path) || lua_pcall(L, 0, 0, 0)) {
+		fprintf(stderr, "%s\n", lua_tostring(L, -1));
+		exit(1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	lua_State *const L = luaL_newstate();
+
+	luaL_openlibs(L);
+	lua_register(L, "work", work);
+	lua_register(L, "again", again);
+	lua_register(L, "nap", nap);
+	lua_register(L, "take", take);
+	if (argc > 1)
+		run(L, argv[1], argc > 2 ? argv[2] : "1");
+	lua_close(L);
+	for (int i = 0; i < STACKS && stacks[i].count > 0; i++)
+		printf("is %s %u\n", stacks[i].text, stacks[i].count);
+	return 0;
+}
