@@ -251,8 +251,13 @@ struct lua_local {
 	struct coroutine *co;    /* of the last event that needed a look */
 	uint32_t window;         /* of the cache */
 	struct frame *walk;      /* LUA_WALK_ROOM frames, or NULL */
-	/* Those that were said to make a call last, and in which chunk. */
-	struct { uint32_t epoch, count; uint64_t key[NOTED_FRAMES]; } said;
+	/* The open calls that were said to call a function last, on which
+	 * lua_State and in which chunk; innermost first. */
+	struct lua_said {
+		uint64_t L, fn;
+		uint32_t open, epoch, count; /* so many have a name */
+		struct { uint64_t id, at, source; } call[NOTED_FRAMES];
+	} said;
 	struct { const struct lua_vm *vm; uint32_t serial, epoch; }
 		named[LUA_VMS_NAMED]; /* in which chunk each was named last */
 };

@@ -148,19 +148,36 @@ static void note(const struct coroutine *co, uint64_t base, enum noted state,
 	thread_release(s);
 }
 
-/* Were they said in the open chunk last? If not, they are now. */
-static bool was_said(const struct thread_state *s, const struct calls *c)
+/* The calls of co that are open, from frame id on, become what was said last.
+ * Returns whether they are others than before. */
+static bool are_others(struct lua_said *said, const struct coroutine *co,
+		       uint64_t id, uint64_t base, uint64_t fn)
 {
-	struct lua_local *const me = c->me;
-	bool was = me->said.epoch == s->epoch && me->said.count == c->count;
+	const uint64_t L = (uint64_t)co->L;
+	bool others = said->L != L || said->fn != fn;
+	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < c->count; i++) {
-		was = was && me->said.key[i] == c->f[i].key;
-		me->said.key[i] = c->f[i].key;
-		c->f[i].ret = 0; /* no line is known */
+	for (; id != 0 && !is_below(id, base) && n < NOTED_FRAMES;
+	     id = layout_above(L, id), n++) {
+		uint64_t at = 0, source = 0;
+		bool is_c = true;
+
+		if (layout_shows_callee(id))
+			at = layout_callee(L, id, &is_c);
+		if (!is_c)
+			source = layout_word(at + PROTO_SOURCE);
+		others = others || said->call[n].id != id ||
+			 said->call[n].at != at ||
+			 said->call[n].source != source;
+		said->call[n].id = id;
+		said->call[n].at = at;
+		said->call[n].source = source;
 	}
-	me->said.count = c->count;
-	return was;
+	others = others || said->open != n;
+	said->L = L;
+	said->fn = fn;
+	said->open = n;
+	return others;
 }
 
 /* The one of co's VM that runs: in LuaJIT it may be one that co has resumed,
@@ -174,22 +191,46 @@ static const struct coroutine *running(const struct coroutine *co)
 	       meet(co->vm, (lua_State *)layout_word(layout_global(L) + at));
 }
 
-/* May its frames be looked at, if it makes that call? Within an instruction
- * they may not be what they were, but that of a C function is innermost
- * then. */
-static bool is_calling(const struct coroutine *co, uint64_t base, uint64_t fn)
+/* Its innermost frame, if it makes that call and frames may be looked at; else
+ * 0. Within an instruction they may not be what they were, but that of a C
+ * function is innermost then. */
+static uint64_t caller(const struct coroutine *co, uint64_t base, uint64_t fn)
 {
 	const uint64_t L = (uint64_t)co->L;
 	uint64_t id;
 	bool is_c;
 
 	if (!layout_stack_is_there(L))
-		return false;
+		return 0;
 	id = frames_innermost(&co->vm->lib->api, co->L, true).id;
 	if (id == 0 || is_below(id, base) || !layout_shows_callee(id))
-		return false;
+		return 0;
 	layout_callee(L, id, &is_c);
-	return is_c || (fn == 0 && !IS_JIT);
+	return is_c || (fn == 0 && !IS_JIT) ? id : 0;
+}
+
+/* Says it with one look at each frame, if they are the same as before. Returns
+ * whether that is done, or cannot be. */
+static bool said_again(const struct coroutine *co, uint64_t id, uint64_t base,
+		       uint64_t fn, uint64_t sp)
+{
+	struct thread_state *const s = thread_acquire(sp);
+	struct lua_local *const me = !s ? NULL : lua_vm_local(s);
+	bool again = false;
+
+	if (!s)
+		return true;
+	if (me && are_others(&me->said, co, id, base, fn))
+		me->said.epoch = 0;
+	else if (me && me->said.epoch == s->epoch)
+		need(s, co->vm);
+	if (me && me->said.epoch == s->epoch) {
+		again = true;
+		if (me->said.count > 0)
+			put(s, co->vm, NULL, 0, NOTED_CALLS, 0);
+	}
+	thread_release(s);
+	return again || !me;
 }
 
 /* The innermost frame is not one of the calls if it is fn's. */
@@ -199,19 +240,25 @@ void sample_calls(const struct coroutine *co, uint64_t base, uint64_t fn,
 	const struct coroutine *const by = running(co);
 	struct thread_state *s;
 	struct calls c;
+	uint64_t id;
 
 	base = by == co ? base : 0;
-	if (!by || !is_calling(by, base, fn) ||
+	id = !by ? 0 : caller(by, base, fn);
+	if (id == 0 || said_again(by, id, base, fn, sp) ||
 	    !walk(by, base, LUA_WALK_CALL, sp, &c))
 		return;
 	if (c.count > 0 && c.f[c.count - 1].key == fn)
 		c.count--;
-	s = c.count == 0 ? NULL : thread_acquire(sp);
+	for (uint32_t i = 0; i < c.count; i++)
+		c.f[i].ret = 0; /* no line is known */
+	s = thread_acquire(sp);
 	if (!s)
 		return;
 	need(s, co->vm);
-	put(s, co->vm, c.f, was_said(s, &c) ? 0 : c.count, NOTED_CALLS, 0);
+	if (c.count > 0)
+		put(s, co->vm, c.f, c.count, NOTED_CALLS, 0);
 	c.me->said.epoch = s->epoch;
+	c.me->said.count = c.count;
 	thread_release(s);
 }
 
