@@ -58,9 +58,11 @@ union pool_turn {
 	uint64_t both;
 };
 
-/* What is recorded of Lua: nothing; each call; or which functions run at ticks
- * of the CPU time, without a hook for calls. */
-enum pool_lua { POOL_LUA_OFF = 0, POOL_LUA_EXACT = 1, POOL_LUA_SAMPLED = 2 };
+/* What is recorded of Lua: nothing; each call; which functions run at ticks of
+ * the CPU time, without a hook for calls; or each call, and at ticks in which
+ * line it is. */
+enum pool_lua { POOL_LUA_OFF = 0, POOL_LUA_EXACT = 1, POOL_LUA_SAMPLED = 2,
+		POOL_LUA_LINES = 3 };
 
 /* What is recorded of calls: each of them; or how many there were. */
 enum pool_mode { POOL_CALLS = 0, POOL_COUNTS = 1 };

@@ -185,6 +185,9 @@ enum noted {
 	NOTED_CALLS = 6,     /* no tick: it makes the call whose record comes
 	                      * next, resumes, or takes memory. Without frames:
 	                      * the same as the last one in the chunk */
+	NOTED_STATE = 15,    /* mask of those; or with this: */
+	NOTED_OPEN = 32,     /* each call is recorded; the one frame is that of
+	                      * an open call */
 	NOTED_FRAMES = 128,  /* as many are noted, the innermost */
 };
 

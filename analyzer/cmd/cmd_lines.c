@@ -286,7 +286,7 @@ static void print_notes(const struct printer *p, const struct subject *s)
 	if (f->kind == FUNC_LUA && !s->places->is_noted) {
 		puts("this is a Lua function: samples say which code of Lua "
 		     "ran, not which line of the\nfunction. weft record "
-		     "--lua sampled notes lines");
+		     "--lua-lines notes lines");
 		return;
 	}
 	if (s->why)
@@ -473,8 +473,8 @@ const struct cmd cmd_lines = {
 	"The program must be built with -g. Where its source is not at the\n"
 	"place where it was built, --source says where it is; without it,\n"
 	"line numbers alone are shown. Lines of a Lua function are known from\n"
-	"a recording with --lua sampled; else only which code of the\n"
-	"interpreter ran.\n"
+	"a recording with --lua-lines or --lua sampled; else only which code\n"
+	"of the interpreter ran.\n"
 	"\n"
 	"In CSV, of is the function, and kind is line, inlined, below or\n"
 	"recording; a line includes the inlined rows after it, which have its\n"

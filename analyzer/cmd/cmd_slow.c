@@ -553,7 +553,8 @@ static enum cmd_exit slow_print(struct reading *r)
 	struct session *const s = r->load.session;
 	struct printer p = { .session = s, .pattern = r->function,
 		.has_switches = cct_knows_switches(s->cct, NULL, NULL),
-		.has_notes = cct_counted_sum(s->cct).noted > 0 };
+		.has_notes = cct_counted_sum(s->cct).noted > 0 ||
+			     s->line_count > 0 };
 	uint8_t *const wanted = named_functions(s, r->function);
 	uint8_t *const threads = filter_args_threads(s);
 	struct slow_options options = {

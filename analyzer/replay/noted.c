@@ -1,6 +1,7 @@
 /* noted.c - which Lua functions a sampled VM was in: nodes below the call that
  * was open then. Their time is still that call's; correct/noted.c gives it to
- * them when all is known. SPDX-License-Identifier: MIT */
+ * them when all is known. Where each call is recorded, lines alone.
+ * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_private.h"
 
 #include <math.h>
@@ -87,7 +88,8 @@ void replay_noted(struct replay *r, struct stream *st, const uint64_t *record)
 {
 	const uint64_t ns = rec_value(record[1]);
 	const size_t n = (size_t)rec_value(record[4]);
-	const func_id why = cause(r, (enum noted)rec_func(record[0]));
+	const enum noted state = rec_func(record[0]) & NOTED_STATE;
+	const func_id why = cause(r, state);
 	struct thread *const thread = &r->session->threads[st->thread];
 	node_id node = replay_here(st);
 	uint32_t flags = 0;
@@ -97,8 +99,12 @@ void replay_noted(struct replay *r, struct stream *st, const uint64_t *record)
 		return;
 	}
 	if (r->sink && r->sink->noted)
-		r->sink->noted(r->ctx, st, (enum noted)rec_func(record[0]),
-			       ticks_of(r, ns));
+		r->sink->noted(r->ctx, st, state, ticks_of(r, ns));
+	if ((rec_func(record[0]) & NOTED_OPEN) != 0) {
+		if (n > 0)
+			note_line(r, record[4 + n], state, ns);
+		return;
+	}
 	thread->unnoted += rec_value(record[2]);
 	if (n == 0 || r->want.only_events) {
 		thread->unnoted += n == 0 ? ns : 0;
@@ -116,5 +122,5 @@ void replay_noted(struct replay *r, struct stream *st, const uint64_t *record)
 	if (why)
 		node = cct_child(st->tree, node, why, CCT_NOTED);
 	cct_note(st->tree, node, 1, ns);
-	note_line(r, record[4 + n], (enum noted)rec_func(record[0]), ns);
+	note_line(r, record[4 + n], state, ns);
 }

@@ -31,11 +31,14 @@ static void add_place(struct places *p, func_id func, uint32_t place,
 			.samples = samples };
 }
 
-static void add_notes(struct places *p, const struct session *s)
+/* noted: by func_id, the functions that have notes. */
+static void add_notes(struct places *p, const struct session *s,
+		      uint8_t *noted)
 {
 	for (uint32_t i = 0; i < s->line_count; i++) {
 		const struct noted_line *const l = &s->lines[i];
 
+		noted[l->func] = 1;
 		if (p->wanted[l->func])
 			p->at[p->count++] = (struct lines_place){
 				.func = l->func, .place = i, .is_noted = true,
@@ -84,19 +87,21 @@ struct lines_place *lines_places(const struct session *s, const uint8_t *wanted,
 	struct places p = { .wanted = wanted, .at = mem_alloc(
 		(samples + s->reference.count + s->line_count + 1) *
 		sizeof(*p.at)) };
+	uint8_t *const noted = mem_alloc(func_count(s->funcs) + 1);
 	size_t kept = 0;
 
+	add_notes(&p, s, noted);
 	if (has_reference(s))
 		add_reference(&p, s);
 	for (size_t i = 0; i < samples; i++) {
 		const struct cct_sample *const at = cct_sample_get(s->cct, i);
 		const func_id func = cct_get(s->cct, at->node)->func;
 
-		if (!func_get(s->funcs, func)->noted)
+		if (!noted[func])
 			add_place(&p, func, at->place, false,
 				  weight_of(s, at));
 	}
-	add_notes(&p, s);
+	mem_free(noted);
 	qsort(p.at, p.count, sizeof(*p.at), by_function);
 	for (size_t i = 0; i < p.count; i++) {
 		if (kept > 0 && by_function(&p.at[kept - 1], &p.at[i]) == 0)

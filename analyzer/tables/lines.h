@@ -7,7 +7,7 @@
 
 /* So many samples of a function's calls lie at a place (an index in the
  * session). is_own: by the reference, in the function's own code. is_noted:
- * sampled Lua was there, and place is an index in the session's lines. */
+ * Lua noted that it was there, and place is an index in the session's lines. */
 struct lines_place {
 	func_id func;
 	uint32_t place;

@@ -23,6 +23,7 @@ enum { ROW_VALUE = 1, ROW_HELP, ROW_VERSION, ROW_REFERENCE,
 
 static struct options opt = { .sample_hz = -1, .lua = POOL_LUA_EXACT };
 static bool has_on_full, has_lua;
+static int lua_lines;
 
 /* ---- values ---- */
 
@@ -367,6 +368,10 @@ static struct poptOption rows[] = {
 	  "second of CPU time which Lua functions run, without hooks for "
 	  "calls, with LuaJIT's compiler on; off: do not record Lua",
 	  "exact|sampled|off" },
+	{ "lua-lines", 0, POPT_ARG_NONE, &lua_lines, 0,
+	  "with --lua exact, also note a few hundred times in each second of "
+	  "CPU time in which line a Lua function is (weft lines); with --lua "
+	  "sampled, lines are noted always", NULL },
 	{ "no-lua", 0, POPT_ARG_VAL, &opt.lua, POOL_LUA_OFF,
 	  "the same as --lua off", NULL },
 	{ "lua-init", 0, POPT_ARG_NONE, &opt.lua_init, 0,
@@ -537,6 +542,7 @@ static bool is_contradiction(void)
 		{ flight && opt.archive, "archive", "flight-recorder" },
 		{ flight && opt.max_size > 0, "max-size", "flight-recorder" },
 		{ !opt.lua && opt.lua_init, "lua-init", "no-lua" },
+		{ !opt.lua && lua_lines, "lua-lines", "no-lua" },
 		{ opt.duty_on > 0 && paused, "duty", opt.paused ? "paused" :
 		  "start-on-signal" },
 		{ opt.duty_on > 0 && opt.start_on, "duty", "start-on" },
@@ -568,6 +574,15 @@ static bool needs_calls(void)
 	return opt.count_only || opt.start_on || opt.slow_n > 0;
 }
 
+/* Negative: go on. */
+static int give(struct options *o)
+{
+	if (lua_lines && opt.lua == POOL_LUA_EXACT)
+		opt.lua = POOL_LUA_LINES;
+	*o = opt;
+	return -1;
+}
+
 /* The program is there already. Negative: go on. */
 static int begin_attached(struct options *o)
 {
@@ -596,8 +611,7 @@ static int begin_attached(struct options *o)
 		return USAGE;
 	}
 	opt.program = name; /* which is told once it is found */
-	*o = opt;
-	return -1;
+	return give(o);
 }
 
 int options_read(struct options *o, int argc, char **argv)
@@ -635,6 +649,5 @@ int options_read(struct options *o, int argc, char **argv)
 			"[options] -- program [args]");
 		return USAGE;
 	}
-	*o = opt;
-	return -1;
+	return give(o);
 }

@@ -93,7 +93,7 @@ complete_words() {
 [ "$(complete_words weft plot --forma)" = --format ] ||
 	fail "options beside kinds of plots do not"
 [ "$(complete_words weft recor)" = record ] || fail "record does not complete"
-[ "$(complete_words weft record --lua-)" = --lua-init ] ||
+[ "$(complete_words weft record --lua-i)" = --lua-init ] ||
 	fail "options of record do not"
 [ "$(complete_words weft record --on-full ov)" = overwrite ] ||
 	fail "choices of record do not"

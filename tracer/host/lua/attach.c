@@ -123,10 +123,12 @@ void lua_hook_update(struct coroutine *co)
 		lua_sample_set_hook(co);
 		return;
 	}
+	lua_sample_hold();
 	((sethook_fn *)lib->api.lua_sethook)(
 		co->L, (co->app_mask & (MASK_CALL | MASK_RET)) != 0 ?
 		lib->abi->shared_hook : co->vm->by_layout ? lib->abi->hook :
 		lib->abi->asking_hook, mask_for(co), co->app_count);
+	lua_sample_noted();
 }
 
 static bool is_ours(const struct lua_abi *abi, weft_lua_function hook)
@@ -178,6 +180,8 @@ static void ask_compiler(const struct coroutine *co)
 /* The program's own hook alone is there, or none. */
 static void take_off(struct coroutine *co)
 {
+	if (lua_has_lines())
+		lua_sample_lines_end(co);
 	((sethook_fn *)co->vm->lib->api.lua_sethook)(
 		co->L, co->app_hook, co->app_mask, co->app_count);
 	if (co->vm->lib->abi->is_jit)

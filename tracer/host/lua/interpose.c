@@ -199,7 +199,7 @@ OUR(lua_close)
 		return REAL(lua_close)(PASS);
 	serial = co->vm->serial;
 	main = lua_co_find(co->vm->main);
-	if (co->vm->sampled)
+	if (co->vm->sampled || lua_has_lines())
 		lua_sample_closing(co->vm);
 	lua_alloc_closing(co->vm);
 	r = ((any_fn *)co->vm->lib->api.lua_close)(PASS);

@@ -5,6 +5,7 @@
 #include "tracer/host/lua/sample.h"
 #include "tracer/host/pool/process.h"
 #include "tracer/host/thread/thread.h"
+#include "tracer/host/thread/zone.h"
 
 #include <errno.h>
 #include <sys/single_threaded.h>
@@ -33,6 +34,7 @@ static THREAD_LOCAL struct ticks {
 	uint64_t due;        /* ns, to be noted by it */
 	uint64_t collector;  /* lib->collector of it then */
 	uint64_t missed;     /* that Lua may have run, and could not note */
+	struct lua_ticked in;
 } ticks;
 
 static void hold(bool holds)
@@ -65,8 +67,8 @@ static THREAD_LOCAL struct lua_vm *home;
  * while recording is off, they go on for a VM whose calls are not seen. */
 static bool is_over(void)
 {
-	return !lua_is_sampled() || !mapped_pool || mapped_recorder_is_dead() ||
-	       (!lua_vm_on() && !home);
+	return (!lua_is_sampled() && !lua_has_lines()) || !mapped_pool ||
+	       mapped_recorder_is_dead() || (!lua_vm_on() && !home);
 }
 
 /* ---------------------------------------------------------------- PUC Lua */
@@ -139,6 +141,34 @@ static bool ask_by_hook(struct coroutine *co)
 	set_hook(co, co->vm->lib->abi->sampled_hook,
 		 co->app_mask | MASK_COUNT, 1);
 	return true;
+}
+
+/* Where each call is recorded, our hook is there already, and may have to tell
+ * of one more instruction. */
+static bool ask_our_hook(const struct coroutine *co)
+{
+	const struct weft_lua_api *const api = &co->vm->lib->api;
+	const struct lua_abi *const abi = co->vm->lib->abi;
+	const weft_lua_function hook = ((gethook_fn *)api->lua_gethook)(co->L);
+	const int mask = ((number_fn *)api->lua_gethookmask)(co->L);
+
+	if (hook != abi->hook && hook != abi->shared_hook &&
+	    hook != abi->asking_hook)
+		return false;
+	if ((mask & MASK_STAYS) == 0)
+		set_hook(co, hook, mask | MASK_COUNT, 1);
+	return true;
+}
+
+void lua_sample_line_over(struct coroutine *co)
+{
+	const struct weft_lua_api *const api = &co->vm->lib->api;
+	const int mask = ((number_fn *)api->lua_gethookmask)(co->L);
+
+	if ((mask & MASK_COUNT) != 0 &&
+	    (lua_co_holder(co)->app_mask & MASK_COUNT) == 0)
+		set_hook(co, ((gethook_fn *)api->lua_gethook)(co->L),
+			 mask & ~MASK_COUNT, 0);
 }
 
 /* ------------------------------------------------------------------ LuaJIT
@@ -287,26 +317,78 @@ static uint64_t collector_of(const struct coroutine *co)
 	       co->vm->lib->collector((uint64_t)co->L) : 0;
 }
 
+static enum answer ask_state(struct coroutine *co)
+{
+	bool asked;
+
+	if (ticks.asked && ticks.asked != co->L)
+		drop_asked();
+	asked = co->vm->lib->abi->is_jit ? ask_profiler(co->vm) :
+		co->vm->sampled ? ask_by_hook(co) : ask_our_hook(co);
+	if (!asked)
+		return MISSED;
+	ticks.asked = co->L;
+	ticks.collector = collector_of(co);
+	return ASKED;
+}
+
 static enum answer ask(uint64_t sp)
 {
 	const struct lua_running *const r = &lua_running;
 	struct coroutine *co;
-	bool asked;
 
 	if (r->L == 0 ? !home : !is_innermost(r, sp))
 		return NOT_LUA;
 	co = r->L == 0 ? find_home() : find_sampled((lua_State *)r->L);
 	if (!co)
 		return r->L == 0 && __libc_single_threaded ? NOT_LUA : MISSED;
-	if (ticks.asked && ticks.asked != co->L)
-		drop_asked();
-	asked = co->vm->lib->abi->is_jit ? ask_profiler(co->vm) :
-		ask_by_hook(co);
-	if (!asked)
-		return MISSED;
-	ticks.asked = co->L;
-	ticks.collector = collector_of(co);
-	return ASKED;
+	return ask_state(co);
+}
+
+/* Does co, whose call is the innermost one that was seen on this thread, run in
+ * the code at this stack pointer? Where its end is not seen, it may be gone. */
+static bool is_there(const struct coroutine *co, uint64_t sp)
+{
+	const bool is_jit = co->vm->lib->abi->is_jit;
+	const struct coroutine *const r =
+		lua_co_served((lua_State *)lua_running.L);
+
+	if (!co->vm->interposed)
+		return __libc_single_threaded && (is_jit || co->serial == 0);
+	return r && sp < lua_running.sp &&
+	       (is_jit ? r->vm == co->vm : r == co);
+}
+
+/* Where each call is recorded: the frame of the Lua function that runs, or, in
+ * LuaJIT, has called C functions whose returns are not told. NULL: what runs is
+ * a C function, or the recording's own code. */
+static const struct frame *find_open(const struct thread_state *s)
+{
+	const struct frame *f = s->top - 1, *const end = f - shadow_depth(s);
+
+	while (f > end && frame_is_lua(f) &&
+	       (frame_is_untold(f) || zone_is(f->key)))
+		f--;
+	return f > end && frame_is_lua(f) && (f->key & KEY_LUA) != 0 ? f : NULL;
+}
+
+static enum answer ask_for_line(uint64_t sp)
+{
+	const struct thread_state *const s = thread_self;
+	const struct frame *f;
+	struct coroutine *co;
+
+	if (!s || s->busy != 0 || s->generation !=
+	    atomic_load_explicit(&mapped_pool->generation,
+				 memory_order_relaxed))
+		return NOT_LUA;
+	f = find_open(s);
+	co = !f ? NULL : lua_co_served((lua_State *)f->site);
+	if (!co || co->vm->closing || co->vm->sampled || !is_there(co, sp))
+		return NOT_LUA;
+	ticks.in.frame = *f;
+	ticks.in.index = (uint32_t)(f - s->frames);
+	return ask_state(co);
 }
 
 static void tick(uint64_t sp)
@@ -326,7 +408,8 @@ static void tick(uint64_t sp)
 		t->process = 0;
 		return;
 	}
-	answer = !lua_vm_on() ? NOT_LUA : t->held ? MISSED : ask(sp);
+	answer = !lua_vm_on() ? NOT_LUA : t->held ? MISSED :
+		 lua_has_lines() ? ask_for_line(sp) : ask(sp);
 	if (answer == NOT_LUA)
 		return;
 	if (answer == ASKED) {
@@ -446,7 +529,8 @@ __attribute__((constructor(102))) static void begin(int argc, char **argv,
 
 	(void)argc;
 	(void)argv;
-	if (link_is_late() || (process_ready_early(envp) && lua_is_sampled()))
+	if (link_is_late() || (process_ready_early(envp) &&
+			       (lua_is_sampled() || lua_has_lines())))
 		stand_in_add(ours, sizeof(ours) / sizeof(ours[0]));
 }
 
@@ -627,6 +711,19 @@ void lua_sample_begin(struct coroutine *co)
 		claim_profiler(vm);
 }
 
+void lua_sample_lines(struct coroutine *co)
+{
+	struct lua_vm *const vm = co->vm;
+
+	keep_ticks();
+	if (!vm->lib->abi->is_jit || atomic_load(&profiled) == vm)
+		return;
+	/* The one before was closed, which nobody may have seen. */
+	if (!profiler_is_ours(atomic_load(&profiled)))
+		atomic_store(&profiled, NULL);
+	claim_profiler(vm);
+}
+
 static void forget(const struct lua_vm *vm)
 {
 	const struct coroutine *const co = lua_co_find(ticks.asked);
@@ -649,6 +746,13 @@ void lua_sample_end(struct coroutine *co)
 		stop_profiler(vm, co->L);
 	vm->sampled = false;
 	forget(vm);
+}
+
+void lua_sample_lines_end(struct coroutine *co)
+{
+	if (profiler_is_ours(co->vm))
+		stop_profiler(co->vm, co->L);
+	forget(co->vm);
 }
 
 void lua_sample_closing(struct lua_vm *vm)
@@ -697,12 +801,22 @@ bool lua_sample_collected(const struct coroutine *co)
 	return ticks.collector != collector_of(co);
 }
 
+const struct lua_ticked *lua_sample_ticked(void)
+{
+	return &ticks.in;
+}
+
 uint64_t lua_sample_take_missed(void)
 {
 	const uint64_t missed = ticks.missed;
 
 	ticks.missed = 0;
 	return missed;
+}
+
+void lua_sample_hold(void)
+{
+	hold(true);
 }
 
 void lua_sample_noted(void)

@@ -13,6 +13,12 @@ INLINE bool lua_is_sampled(void)
 	return unlikely(mapped_view.lua_sampled);
 }
 
+/* Is each call recorded, and noted at ticks which line runs? */
+INLINE bool lua_has_lines(void)
+{
+	return unlikely(mapped_view.lua_lines);
+}
+
 /* The lua_State that was resumed or called last on this thread and has not come
  * back, and that call's frame address. Where Lua is sampled also on which stack
  * it runs, what that held then, and the innermost frame of L that does not
@@ -62,6 +68,22 @@ void lua_sample_look(struct coroutine *co);
 void lua_sample_set_hook(struct coroutine *co);
 void lua_sample_hook_back(struct coroutine *co);
 
+/* The call of a Lua function that was the innermost one at the last tick, where
+ * each is recorded: its frame, and which of the thread's frames that was. */
+struct lua_ticked {
+	struct frame frame;
+	uint32_t index;
+};
+
+/* Where each call is recorded: co runs on this thread, and is to note its lines
+ * from now on. Not busy. */
+void lua_sample_lines(struct coroutine *co);
+/* PUC Lua: it has come to the instruction that was to be noted, or to one of
+ * another's. */
+void lua_sample_line_over(struct coroutine *co);
+/* Our hook is to be taken off. */
+void lua_sample_lines_end(struct coroutine *co);
+
 /* For lua_abi/sample.c: L is at a place where its frames can be looked at.
  * Returns the ns that are to be noted there, 0: none were asked for. Ticks are
  * held until lua_sample_noted. */
@@ -70,6 +92,9 @@ uint64_t lua_sample_take(lua_State *L, bool any);
  * instructions it does so rarely, and for longer than most of these take: then
  * the tick came meanwhile. */
 bool lua_sample_collected(const struct coroutine *co);
+/* What the last tick came in. Valid while ticks are held. */
+const struct lua_ticked *lua_sample_ticked(void);
 /* missed: ns that nobody could note; they are told. */
 uint64_t lua_sample_take_missed(void);
+void lua_sample_hold(void);
 void lua_sample_noted(void);

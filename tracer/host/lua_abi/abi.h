@@ -281,8 +281,13 @@ uint64_t uncommon_zone_begin(struct coroutine *co, uint64_t key, int level,
 /* ---------------------------------------------------------------- sample.c */
 
 /* The hook of a state that a tick has asked for its stack, or whose program
- * wants to be told of lines or of so many instructions. */
-void sample_hook(lua_State *L, lua_Debug *ar);
+ * wants to be told of lines or of so many instructions: all but what the
+ * program is told. co may be NULL. */
+void sample_hook(struct coroutine *co, lua_State *L);
+/* Where each call is recorded: an event of a line or an instruction, which may
+ * be the one that a tick has asked for. co may be NULL. Not busy. */
+SLOW void sample_line(struct coroutine *co, lua_State *L, bool is_count,
+		      uint64_t sp);
 /* See struct lua_abi. */
 bool sample_watch_end(struct lua_vm *vm, lua_State *L);
 void sample_calls(const struct coroutine *co, uint64_t base, uint64_t fn,

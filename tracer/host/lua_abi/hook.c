@@ -4,6 +4,7 @@
 #include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua/library.h"
+#include "tracer/host/lua/sample.h"
 #include "tracer/host/lua/switch.h"
 #include "tracer/host/lua_abi/abi.h"
 #include "tracer/host/pool/process.h"
@@ -22,6 +23,8 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 	atomic_store_explicit(&events_went_by, 1, memory_order_relaxed);
 	if (!co)
 		return;
+	if (ar->event == LUA_HOOKCOUNT)
+		lua_sample_line_over(co);
 	if (ar->event != LUA_HOOKRET && event_is_recorded(co, ar)) {
 		thread_count_missed();
 		if (co->vm->by_layout)
@@ -593,6 +596,15 @@ static void hook_asking(lua_State *L, lua_Debug *ar)
 	quick_event(L, ar, HERE, true);
 }
 
+/* Where Lua is sampled. */
+static void hook_sampled(lua_State *L, lua_Debug *ar)
+{
+	struct coroutine *const co = lua_co_find(L);
+
+	sample_hook(co, L);
+	uncommon_pass_on(co, L, ar);
+}
+
 /* --------------------------------------------------- what others see of it */
 
 /* The number is the library's, not the header's: 5.5 says 505. */
@@ -617,7 +629,7 @@ const struct lua_abi lua_abi = {
 	.hook = (weft_lua_function)hook_event,
 	.shared_hook = (weft_lua_function)hook_shared,
 	.asking_hook = (weft_lua_function)hook_asking,
-	.sampled_hook = (weft_lua_function)sample_hook,
+	.sampled_hook = (weft_lua_function)hook_sampled,
 	.watch_end = sample_watch_end,
 	.calls = sample_calls,
 	.family = frames_family,

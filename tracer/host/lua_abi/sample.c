@@ -262,9 +262,60 @@ void sample_calls(const struct coroutine *co, uint64_t base, uint64_t fn,
 	thread_release(s);
 }
 
-void sample_hook(lua_State *L, lua_Debug *ar)
+/* The line that runs in the open call on L with this id, 0: not known. Before
+ * LuaJIT runs a function, its frame may move up. */
+static uint64_t line_at(const struct weft_lua_api *api, lua_State *L,
+			uint64_t id)
 {
-	struct coroutine *const co = lua_co_find(L);
+	lua_Debug d, found;
+	uint64_t last = 0;
+
+	for (int level = 0; last != id && API(api, lua_getstack)(L, level, &d);
+	     level++) {
+		if (IS_JIT && layout_id(&d) < id)
+			break;
+		last = layout_id(&d);
+		found = d;
+	}
+	return last == id || (IS_JIT && last != 0) ? line_of(api, L, &found) :
+						     0;
+}
+
+/* Each call is recorded: one frame tells in which line a tick has come. The
+ * call that it came in may have called others since; if it is over, the line is
+ * not known. */
+static void note_line(const struct coroutine *co, enum noted state,
+		      uint64_t ns, uint64_t sp)
+{
+	const struct lua_ticked *const in = lua_sample_ticked();
+	const uint64_t line = line_at(&co->vm->lib->api, co->L, in->frame.ret);
+	struct thread_state *const s = thread_acquire(sp);
+	struct frame one = in->frame;
+
+	if (!s)
+		return;
+	one.ret = in->index < (size_t)(s->top - s->frames) &&
+		  s->frames[in->index].key == one.key &&
+		  s->frames[in->index].tick == one.tick ? line : 0;
+	put(s, co->vm, &one, 1, state | NOTED_OPEN, ns);
+	thread_release(s);
+}
+
+void sample_line(struct coroutine *co, lua_State *L, bool is_count,
+		 uint64_t sp)
+{
+	const uint64_t due = lua_sample_take(L, false);
+
+	if (co && is_count)
+		lua_sample_line_over(co);
+	if (co && due > 0)
+		note_line(co, lua_sample_collected(co) ? NOTED_COLLECTOR :
+			  NOTED_UNKNOWN, due, sp);
+	lua_sample_noted();
+}
+
+void sample_hook(struct coroutine *co, lua_State *L)
+{
 	const uint64_t due = lua_sample_take(L, false);
 
 	if (co)
@@ -274,7 +325,6 @@ void sample_hook(lua_State *L, lua_Debug *ar)
 		     lua_sample_collected(co) ? NOTED_COLLECTOR : NOTED_UNKNOWN,
 		     due, HERE);
 	lua_sample_noted();
-	uncommon_pass_on(co, L, ar);
 }
 
 /* ------------------------------------------------------------ a VM's end
@@ -365,6 +415,8 @@ void sample_profiled(void *vm, lua_State *L, int samples, int letter)
 	if (co && co->vm->sampled)
 		note(co, lua_running.L == (long)L ? lua_running.base : 0,
 		     state_of(letter), due, HERE);
+	else if (co && state_of(letter) != NOTED_C)
+		note_line(co, state_of(letter), due, HERE);
 	lua_sample_noted();
 }
 #endif

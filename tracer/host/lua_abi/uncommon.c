@@ -174,6 +174,8 @@ static SLOW void record_unknown(struct thread_state *s, lua_State *L,
 		lua_hook_set(co); /* takes that of a recording before off */
 	else
 		record_by_asking(me, co, ar, walk, sp);
+	if (lua_has_lines() && !co->vm->detached)
+		lua_sample_lines(co);
 	uncommon_pass_on(co, L, ar);
 }
 
@@ -251,6 +253,13 @@ void uncommon_record(struct thread_state *s, lua_State *L, lua_Debug *ar,
 {
 	struct coroutine *co;
 
+	if (ar->event == LUA_HOOKLINE || ar->event == LUA_HOOKCOUNT) {
+		co = lua_co_find(L);
+		thread_release(s);
+		sample_line(co, L, ar->event == LUA_HOOKCOUNT, sp);
+		uncommon_pass_on(co, L, ar);
+		return;
+	}
 	if (unlikely(s->awaits))
 		s = look_for_begin(s, L, ar, sp);
 	if (!s) {

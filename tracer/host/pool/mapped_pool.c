@@ -200,6 +200,7 @@ struct pool *mapped_open(const char *text, bool attached)
 		.recording = p->recording,
 		.lua = p->lua != POOL_LUA_OFF,
 		.lua_sampled = p->lua == POOL_LUA_SAMPLED,
+		.lua_lines = p->lua == POOL_LUA_LINES,
 		.native = p->native != 0,
 		.waits = p->waits,
 		.heap = p->heap,
