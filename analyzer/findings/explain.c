@@ -7,6 +7,8 @@
 
 #include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/model/hist.h"
 #include "analyzer/tables/callers.h"
 #include "analyzer/tables/flat.h"
 
@@ -24,6 +26,12 @@
 enum {
 	SLOW_CALLS = 20,   /* so many calls at least tell what is usual; */
 	SLOW_TIMES = 20,   /* so many times the usual is slow */
+	MANY_CALLS = 10,   /* one of so many is many */
+	FEW_CALLS = 1000,  /* of so many, a call is one of few, */
+	FEW_APART = 4,     /* if it took so many times as long as the longest
+	                    * of the others, */
+	ONE_APART = 32,    /* or one alone so many times; or two so many in
+	                    * the product: for one, chance is enough */
 	OFTEN_TIMES = 100, /* so many calls for one of the caller is often, */
 	OFTEN_CALLS = 10,  /* unless that is a loop that runs once */
 	SLEEP_TIMES = 10,  /* so many times the others is long */
@@ -49,6 +57,8 @@ struct work {
 	ticks idle;              /* of that: no thread ran or could have run,
 	                          * at least */
 };
+
+ORDER_BY(compare_findings, struct explain_finding, DOWN(rank) ?: UP(kind))
 
 static struct explain_finding *add(struct work *w, enum explain_kind kind,
 				   func_id func)
@@ -267,15 +277,22 @@ static bool is_busy(const struct work *w, const struct flat_row *row,
 	       is_long(w, waits[f->func], LONG_SHARE);
 }
 
+static struct explain_finding slow_of(const struct flat_row *row)
+{
+	return (struct explain_finding){
+		.kind = EXPLAIN_SLOW, .func = row->f.func,
+		.thread = CCT_ALL_THREADS, .calls = row->f.calls,
+		.time = row->max, .typical = row->p50 };
+}
+
 /* Callers of the slow call are slow, too. The innermost of those that took most
  * of the time is what a person wants to look at. */
-static void find_slow(struct work *w)
+static struct explain_finding find_long(const struct work *w)
 {
 	const struct flat_row *const rows = w->flat->rows, *best = NULL;
 	ticks *const waits = waits_below(w);
 	bool *const is_slow = mem_alloc(w->flat->count + 1);
 	ticks most = 0;
-	struct explain_finding *f;
 
 	for (size_t i = 0; i < w->flat->count; i++) {
 		is_slow[i] = is_outlier(w, &rows[i]) &&
@@ -289,12 +306,231 @@ static void find_slow(struct work *w)
 		    (!best || rows[i].max < best->max))
 			best = &rows[i];
 	mem_free_all(waits, is_slow);
+	return best ? slow_of(best) : (struct explain_finding){ .func = 0 };
+}
+
+/* ---- a few slow calls ---------------------------------------------------
+ * Each is short beside the whole time, but they stand apart: however long the
+ * tail of a distribution is, it has no gap with several calls beyond it. What
+ * single calls waited for a core, which makes long tails, the tree does not
+ * tell: it tells only where to look. */
+
+/* A function, and how long all its calls took. */
+struct few {
+	const struct flat_row *row;
+	uint64_t counts[HIST_STEPS];
+};
+
+static bool may_be_few(const struct work *w, const struct flat_row *row)
+{
+	return row->f.calls >= FEW_CALLS &&
+	       row->max / SLOW_TIMES >= row->p50 &&
+	       !is_waiting(w, &row->f) &&
+	       !is_for(w, row->f.func, EVENTS | INPUT);
+}
+
+static double sum_of_long(const struct few *few)
+{
+	double sum = 0;
+
+	for (uint32_t i = HIST_STEPS; i-- > 0 &&
+	     hist_least(i) / SLOW_TIMES >= few->row->p50; )
+		sum += (double)few->counts[i] * (double)hist_least(i);
+	return sum;
+}
+
+/* Blocked time below a function that may be its threads' idleness: in functions
+ * that wait in many of its calls. */
+static ticks idle_below(const struct work *w, const struct flat_row *row)
+{
+	struct cct *const t = w->session->cct;
+	bool *const is_in = mem_alloc(func_count(w->session->funcs) + 1);
+	bool *const is_below = mem_alloc(cct_count(t) + 1);
+	ticks idle = 0;
+
+	for (size_t i = 0; i < w->flat->count; i++) {
+		const struct figures *const f = &w->flat->rows[i].f;
+
+		is_in[f->func] = is_waiting(w, f) &&
+				 f->calls >= row->f.calls / MANY_CALLS;
+	}
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_node *const n = cct_get(t, id);
+
+		is_below[id] = n->func == row->f.func || is_below[n->parent];
+		if (is_below[id] && is_in[n->func])
+			idle += asleep_at(w, id);
+	}
+	mem_free_all(is_in, is_below);
+	return idle;
+}
+
+static struct explain_suspect suspect_of(const struct work *w,
+					 const struct few *few)
+{
+	return (struct explain_suspect){
+		.finding = slow_of(few->row),
+		.most = MIN(few->row->f.calls / FEW_CALLS, EXPLAIN_LONGEST - 1),
+		.idle = idle_below(w, few->row),
+		.long_max = few->row->max, .long_sum = sum_of_long(few) };
+}
+
+static bool may_be_idle(const struct explain_suspect *s)
+{
+	return (double)s->idle >= s->long_sum / 2;
+}
+
+/* Callers of what is slow are slow, too: the innermost come first. */
+ORDER_BY(compare_suspects, struct explain_suspect,
+	 ORDER(may_be_idle(x), may_be_idle(y)) ?: UP(long_max))
+
+/* There is no room for all: those that took less at most than others go
+ * first. */
+static void choose_suspects(struct work *w, struct explain_suspect *s, size_t n)
+{
+	ticks most = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		most = MAX(most, s[i].long_max);
+	order_sort(s, n, compare_suspects);
+	for (int is_short = 0; is_short < 2; is_short++)
+		for (size_t i = 0; i < n && kept < EXPLAIN_SUSPECTS; i++)
+			if ((s[i].long_max < most / 10 * 8) == is_short)
+				w->out->suspect[kept++] = s[i];
+	w->out->suspects = kept;
+}
+
+static void add_suspects(struct work *w, const struct few *few, size_t count)
+{
+	struct explain_suspect *const all = mem_alloc((count + 1) *
+						      sizeof(*all));
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (sum_of_long(&few[i]) >= (double)w->out->matters)
+			all[n++] = suspect_of(w, &few[i]);
+	choose_suspects(w, all, n);
+	mem_free(all);
+}
+
+static void find_few(struct work *w)
+{
+	struct cct *const t = w->session->cct;
+	const size_t funcs = func_count(w->session->funcs) + 1;
+	struct few *few = NULL;
+	size_t *const of = mem_alloc(funcs * sizeof(*of));
+	size_t count = 0, room = 0;
+
+	for (size_t i = 0; i < w->flat->count; i++) {
+		const struct flat_row *const row = &w->flat->rows[i];
+
+		if (of[row->f.func] != 0 || !may_be_few(w, row))
+			continue;
+		*vec_add(&few, &room, &count) = (struct few){ .row = row };
+		of[row->f.func] = count;
+	}
+	for (node_id id = 1; id <= cct_count(t) && count > 0; id++) {
+		const size_t i = of[cct_get(t, id)->func];
+
+		if (i != 0)
+			cct_hist_counts(t, id, few[i - 1].counts);
+	}
+	add_suspects(w, few, count);
+	mem_free_all(few, of);
+}
+
+static void find_slow(struct work *w)
+{
+	const struct explain_finding slowest = find_long(w);
+
+	if (slowest.func)
+		*add(w, EXPLAIN_SLOW, slowest.func) = slowest;
+	/* Otherwise it is not known what had no core, or was idle. */
+	if (w->out->has_switches)
+		find_few(w);
+}
+
+/* Sorted by what they did themselves, which is put into total. */
+ORDER_BY(compare_calls, struct explain_call, DOWN(total))
+
+static bool is_apart(ticks call, ticks next, uint64_t count)
+{
+	const double ratio = (double)call / (double)MAX(next, 1);
+
+	return ratio >= FEW_APART && pow(ratio, (double)count) >= ONE_APART;
+}
+
+/* How many calls stand apart; 0: none do. Of all gaps the lowest counts: what
+ * is beyond it belongs together. others: no call that is not here took as
+ * long. */
+static uint64_t count_apart(const struct explain *e,
+			    const struct explain_suspect *s,
+			    const struct explain_call *call, size_t n,
+			    ticks others)
+{
+	uint64_t apart = 0;
+	ticks sum = 0;
+
+	for (size_t i = 0; i < n && i < s->most; i++) {
+		const ticks next = i + 1 < n ? call[i + 1].total : 0;
+
+		if (call[i].total / SLOW_TIMES < s->finding.typical)
+			break;
+		sum += call[i].total;
+		if (sum >= e->matters &&
+		    is_apart(call[i].total, MAX(next, others), i + 1))
+			apart = i + 1;
+	}
+	return apart;
+}
+
+void explain_judge(const struct explain *e, struct explain_suspect *s,
+		   struct explain_call *call, size_t n)
+{
+	ticks others = n < EXPLAIN_LONGEST ? 0 : UINT64_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		const ticks out = may_be_idle(s) ? call[i].off : call[i].ready;
+
+		others = MIN(others, call[i].total);
+		call[i].total -= MIN(out, call[i].total);
+	}
+	order_sort(call, n, compare_calls);
+	s->finding.few = count_apart(e, s, call, n, others);
+	if (s->finding.few == 0)
+		return;
+	s->finding.time = call[0].total;
+	s->finding.least = call[s->finding.few - 1].total;
+}
+
+void explain_settle(struct explain *e)
+{
+	const struct explain_suspect *best = NULL;
+	struct explain_finding *f = e->finding;
+	ticks most = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < e->suspects; i++) {
+			const struct explain_suspect *const s = &e->suspect[i];
+
+			if (s->finding.few == 0)
+				continue;
+			if (pass == 0)
+				most = MAX(most, s->finding.time);
+			else if (s->finding.time >= most / 10 * 8 &&
+				 (!best ||
+				  s->finding.time < best->finding.time))
+				best = s;
+		}
 	if (!best)
 		return;
-	f = add(w, EXPLAIN_SLOW, best->f.func);
-	f->calls = best->f.calls;
-	f->time = best->max;
-	f->typical = best->p50;
+	while (f < e->finding + e->count && f->kind != EXPLAIN_SLOW)
+		f++;
+	e->count += f == e->finding + e->count;
+	*f = best->finding;
+	f->rank = f->time;
+	order_sort(e->finding, e->count, compare_findings);
 }
 
 /* ---- the function that is called too often ------------------------------ */
@@ -545,8 +781,6 @@ static ticks rank_of(const struct explain *e, const struct explain_finding *f)
 	return rank;
 }
 
-ORDER_BY(compare_findings, struct explain_finding, DOWN(rank) ?: UP(kind))
-
 void explain_find(struct explain *e, struct session *s,
 		  const struct explain_seen *seen)
 {
@@ -557,6 +791,7 @@ void explain_find(struct explain *e, struct session *s,
 		w.cpu += on_cpu(&w, &w.flat->rows[i]);
 	measure(&w);
 	find_hot(&w);
+	e->matters = (ticks)(LEAST_SHARE * (double)w.elapsed);
 	if (w.flat->has_quantiles)
 		find_slow(&w);
 	find_often(&w);

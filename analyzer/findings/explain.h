@@ -43,6 +43,10 @@ struct explain_finding {
 	                          * SLEEP: the mean of the others; WAIT: on the
 	                          * CPU; LOCK: of the waits, because of other */
 	ticks collecting;        /* SLOW: of time, garbage; 0: not known */
+	uint64_t few;            /* SLOW: a few calls stand apart from all
+	                          * others: so many; 0: only the slowest call is
+	                          * told, since that alone took long */
+	ticks least;             /* of these, the shortest */
 	ticks rank;              /* by which findings are sorted */
 	bool is_idle;            /* WAIT, EVENT: of threads that hardly do
 	                          * anything else */
@@ -112,15 +116,45 @@ struct explain_seen {
 	uint64_t unjoined;       /* and how many; 0: there are none */
 };
 
+/* A function of which a few calls may be slow, though each is short beside the
+ * whole time: its longest calls must be looked at. */
+struct explain_suspect {
+	struct explain_finding finding;
+	uint64_t most;           /* so many of its calls are few */
+	ticks idle;              /* so much of what is below it may have been
+	                          * waits for somebody to want something */
+	ticks long_max;          /* its longest call, */
+	double long_sum;         /* and all calls that are long together */
+};
+
+/* As many suspects, and their longest calls, are looked at. */
+enum { EXPLAIN_SUSPECTS = 5, EXPLAIN_LONGEST = 64 };
+
 struct explain {
 	struct explain_finding finding[EXPLAIN_KINDS]; /* at most one a kind,
 	                          * by falling rank */
 	size_t count;
 	bool has_switches;       /* else waiting is not known, and times on the
 	                          * CPU are elapsed ones */
+	struct explain_suspect suspect[EXPLAIN_SUSPECTS];
+	size_t suspects;
+	ticks matters;           /* what took less is no finding */
 };
 
 /* Look for all kinds; the session needs histograms for EXPLAIN_SLOW. What was
  * seen is borrowed by the findings. Never fails. */
 void explain_find(struct explain *, struct session *,
 		  const struct explain_seen *);
+
+/* A call, and of its time what was off the CPU and without a core. */
+struct explain_call { ticks total, off, ready; };
+
+/* The longest calls of a suspect, EXPLAIN_LONGEST of them if it has as many;
+ * the array is changed. Do a few of them stand apart, by what they did
+ * themselves? Its finding then says how many; else its few is 0. */
+void explain_judge(const struct explain *, struct explain_suspect *,
+		   struct explain_call *, size_t n);
+
+/* All suspects were judged: what they did is a finding, in place of the slowest
+ * call alone. */
+void explain_settle(struct explain *);

@@ -5,6 +5,9 @@
 #include "tests/test.h"
 #include "tests/unit/sessions.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 #define MS UINT64_C(1000000)
 
 static struct session *session;
@@ -234,4 +237,178 @@ void test_explain_a_lock_comes_before_who_is_idle(void)
 		seen = (struct explain_seen){ 0 };
 		session_free(session);
 	}
+}
+
+/* ---- a few slow calls --------------------------------------------------- */
+
+static uint64_t dice;
+
+/* Above 0, up to 1. */
+static double chance(void)
+{
+	dice = dice * 6364136223846793005 + 1442695040888963407;
+	return (double)((dice >> 11) + 1) / 9007199254740992.0;
+}
+
+/* How long a call takes, in ms, about 2. */
+static double even(void)
+{
+	return 2;
+}
+
+static double exponential(void)
+{
+	return -2 * log(chance());
+}
+
+static double lognormal(void)
+{
+	return 2 * exp(sqrt(-2 * log(chance())) * cos(6.2831853 * chance()));
+}
+
+static double pareto(void)
+{
+	return pow(chance(), -1 / 1.5);
+}
+
+/* One in fifty misses a cache. */
+static double misses(void)
+{
+	return chance() < 0.02 ? 50 + 100 * chance() : 1 + chance();
+}
+
+/* A machine that at times has no core for the thread. */
+static double preempted(void)
+{
+	return 2 + (chance() < 0.01 ? 60 * chance() : chance());
+}
+
+static int longer(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* 20,000 calls of serve, and so many slow ones, of which a part is that. */
+static void served(double (*took)(void), unsigned slow, double slow_ms,
+		   double off, double ready)
+{
+	enum { CALLS = 20000 };
+	static double ms[CALLS + 10];
+	struct explain_call call[EXPLAIN_LONGEST];
+	node_id main, serve;
+	double sum = 0;
+
+	begin();
+	cct_collect_hist(session->cct);
+	main = put(0, "main", 1, 15000, 0, 0);
+	serve = put(main, "serve", CALLS + slow, 0, 0, 0);
+	put(main, "accept_one", CALLS, 100, 4000, 0);
+	for (unsigned i = 0; i < CALLS + slow; i++) {
+		ms[i] = i < slow ? slow_ms + (double)i : took();
+		cct_time(session->cct, serve, (uint64_t)(ms[i] * MS));
+		sum += ms[i];
+	}
+	cct_get(session->cct, serve)->self = (uint64_t)(sum * MS);
+	qsort(ms, CALLS + slow, sizeof(*ms), longer);
+	for (unsigned i = 0; i < EXPLAIN_LONGEST; i++) {
+		const double part = i < slow ? ms[i] : 0;
+
+		call[i] = (struct explain_call){
+			(ticks)(ms[i] * MS), (ticks)(part * off * MS),
+			(ticks)(part * ready * MS) };
+	}
+	explain_find(&found, session, &seen);
+	if (CHECK(found.suspects <= 1) && found.suspects > 0)
+		explain_judge(&found, &found.suspect[0], call,
+			      EXPLAIN_LONGEST);
+	explain_settle(&found);
+}
+
+/* How many slow calls it tells, 1 for one alone. */
+static uint64_t told(void)
+{
+	for (size_t i = 0; i < found.count; i++)
+		if (found.finding[i].kind == EXPLAIN_SLOW)
+			return found.finding[i].few ?: 1;
+	return 0;
+}
+
+/* Each of 3 takes less than 1 % of the time. */
+void test_explain_tells_a_few_slow_calls(void)
+{
+	double (*const natural[])(void) = { even, exponential, preempted };
+
+	for (int i = 0; i < 3; i++) {
+		dice = 42;
+		served(natural[i], 3, 300, 0, 0);
+		CHECK_EQ(told(), 3);
+		session_free(session);
+	}
+	served(even, 1, 700, 0, 0);
+	CHECK_EQ(told(), 1);
+	session_free(session);
+	served(even, 1, 300, 0, 0); /* too short for what it all takes */
+	CHECK_EQ(told(), 0);
+	session_free(session);
+	served(even, 3, 300, 0.9, 0); /* asleep */
+	CHECK_EQ(told(), 3);
+	session_free(session);
+	served(even, 3, 300, 0.99, 0.99); /* without a core */
+	CHECK_EQ(told(), 0);
+	session_free(session);
+}
+
+/* However long the tail is. */
+void test_explain_is_silent_where_calls_vary(void)
+{
+	double (*const natural[])(void) = { even, exponential, lognormal,
+					    pareto, misses, preempted };
+	unsigned invented = 0;
+
+	dice = 7;
+	for (int i = 0; i < 6; i++)
+		for (int k = 0; k < 20; k++) {
+			served(natural[i], 0, 0, 0, 0);
+			invented += told() > 0;
+			session_free(session);
+		}
+	CHECK_EQ(invented, 0);
+}
+
+/* What may be idleness below the function is no slow call; and of several
+ * functions the innermost is told, in place of the slowest call alone. */
+void test_explain_chooses_among_the_few(void)
+{
+	struct explain e = { .count = 2, .matters = 100, .suspects = 3 };
+
+	e.finding[0] = (struct explain_finding){ .kind = EXPLAIN_HOT,
+						 .rank = 500 };
+	e.finding[1] = (struct explain_finding){ .kind = EXPLAIN_SLOW,
+						 .func = 9, .rank = 400 };
+	for (unsigned i = 0; i < 3; i++) {
+		struct explain_call call[] = { { 300, 290, 0 }, { 302, 290, 0 },
+					       { 310 - i, 290, 0 },
+					       { 2, 0, 0 } };
+
+		e.suspect[i] = (struct explain_suspect){
+			.finding = { .kind = EXPLAIN_SLOW, .func = i + 1,
+				     .typical = 1 },
+			.most = 20, .long_sum = 912, .idle = i < 2 ? 0 : 900 };
+		explain_judge(&e, &e.suspect[i], call, 4);
+		CHECK_EQ(e.suspect[i].finding.few, i < 2 ? 3 : 0);
+	}
+	explain_settle(&e);
+	CHECK_EQ(e.count, 2);
+	CHECK_EQ(e.finding[1].func, 2);
+	CHECK_EQ(e.finding[1].least, 300);
+	e.count = 1;
+	explain_settle(&e);
+	CHECK_EQ(e.count, 2);
+	CHECK_EQ(e.finding[1].time, 309);
+	e.suspects = 0;
+	e.finding[1].func = 9;
+	explain_settle(&e);
+	CHECK_EQ(e.finding[1].func, 9);
 }

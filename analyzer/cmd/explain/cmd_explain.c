@@ -102,6 +102,14 @@ static char *tell_slow(struct teller *t, const struct explain_finding *f)
 	if (f->collecting > 0)
 		snprintf(collected, sizeof(collected), " Lua collected garbage "
 			 "for %s of that.", time_of(t, f->collecting));
+	if (f->few > 1)
+		return mem_print("%s of %s took %s or more, the longest %s.%s "
+				 "Half of its %s took %s or less.",
+				 count_of(t, f->few, "calls"),
+				 name_of(t, f->func), time_of(t, f->least),
+				 time_of(t, f->time), collected,
+				 count_of(t, f->calls, "calls"),
+				 time_of(t, f->typical));
 	return mem_print("One call of %s took %s.%s Half of its %s took %s or "
 			 "less.", name_of(t, f->func), time_of(t, f->time),
 			 collected, count_of(t, f->calls, "calls"),
@@ -458,6 +466,16 @@ static void json_holder(const struct explain_lock *lock,
 		json_text("meanwhile", told->meanwhile);
 }
 
+static void json_slow(struct teller *t, const struct explain_finding *f)
+{
+	if (f->few > 1) {
+		printf(",\n  \"slow_calls\": %" PRIu64, f->few);
+		json_time(t, "least_ns", f->least);
+	}
+	if (f->collecting)
+		json_time(t, "collecting_ns", f->collecting);
+}
+
 static void print_json(struct teller *t)
 {
 	putchar('[');
@@ -477,8 +495,7 @@ static void print_json(struct teller *t)
 			       f->other_calls);
 		json_time(t, "time_ns", f->time);
 		json_time(t, "typical_ns", f->typical);
-		if (f->collecting)
-			json_time(t, "collecting_ns", f->collecting);
+		json_slow(t, f);
 		if (f->coroutine)
 			printf(",\n  \"coroutine\": %" PRIu64, f->coroutine);
 		if (f->lock)

@@ -8,6 +8,7 @@
 #include "analyzer/watch/heap.h"
 #include "analyzer/watch/locks.h"
 #include "analyzer/watch/sleeps.h"
+#include "analyzer/replay/tee.h"
 #include "analyzer/watch/slow/slow.h"
 #include "analyzer/watch/snapshots/snapshots.h"
 #include "analyzer/watch/threads.h"
@@ -336,33 +337,97 @@ static int find_heap(struct load *load, struct explain_heap *to)
 
 /* ---- the slow call ------------------------------------------------------ */
 
-static int see_slow(struct load *load, struct explain_finding *f)
+/* The slowest calls of one function. */
+struct slowest {
+	uint8_t *wanted;
+	struct slow *slow;
+};
+
+static void slowest_begin(struct slowest *s, struct tee *tee, size_t funcs,
+			  func_id func, size_t top)
+{
+	s->wanted = mem_alloc(funcs);
+	s->wanted[func] = 1;
+	s->slow = slow_new(&(struct slow_options){
+		.wanted = s->wanted, .funcs = funcs, .top = top });
+	tee_add(tee, &slow_sink, s->slow);
+}
+
+static void slowest_free(struct slowest *s)
+{
+	slow_free(s->slow);
+	mem_free(s->wanted);
+}
+
+static void judge(const struct explain *e, struct explain_suspect *suspect,
+		  const struct slow_found *found)
+{
+	struct explain_call call[EXPLAIN_LONGEST];
+	size_t n = 0;
+
+	for (; n < found->count && n < EXPLAIN_LONGEST; n++) {
+		const struct slow_call *const c = &found->calls[n];
+
+		call[n] = (struct explain_call){ c->total, c->parts.off,
+						 c->parts.ready };
+	}
+	explain_judge(e, suspect, call, n);
+	if (n > 0)
+		suspect->finding.collecting = found->calls[0].parts.collecting;
+}
+
+static int see_suspects(struct load *load, struct explain *e)
 {
 	const size_t funcs = func_count(load->session->funcs) + 1;
-	uint8_t *const wanted = mem_alloc(funcs);
-	struct slow *const slow = slow_new(&(struct slow_options){
-		.wanted = wanted, .funcs = funcs, .top = 1 });
+	struct slowest s[EXPLAIN_SUSPECTS];
+	struct tee tee = { .count = 0 };
 	int status;
 
-	wanted[f->func] = 1;
-	status = load_again(load, &slow_sink, slow);
-	slow_finish(slow);
-	if (status == 0 && slow_found(slow)->count > 0)
-		f->collecting = slow_found(slow)->calls[0].parts.collecting;
-	slow_free(slow);
-	mem_free(wanted);
+	_Static_assert((int)EXPLAIN_SUSPECTS <= (int)TEE_PARTS, "parts");
+	for (size_t i = 0; i < e->suspects; i++)
+		slowest_begin(&s[i], &tee, funcs, e->suspect[i].finding.func,
+			      EXPLAIN_LONGEST);
+	status = load_again(load, &tee.sink, &tee);
+	for (size_t i = 0; i < e->suspects; i++) {
+		slow_finish(s[i].slow);
+		if (status == 0)
+			judge(e, &e->suspect[i], slow_found(s[i].slow));
+		slowest_free(&s[i]);
+	}
+	if (status == 0)
+		explain_settle(e);
 	return status;
 }
 
+static int see_slow(struct load *load, struct explain_finding *f)
+{
+	const size_t funcs = func_count(load->session->funcs) + 1;
+	struct tee tee = { .count = 0 };
+	struct slowest s;
+	int status;
+
+	slowest_begin(&s, &tee, funcs, f->func, 1);
+	status = load_again(load, &tee.sink, &tee);
+	slow_finish(s.slow);
+	if (status == 0 && slow_found(s.slow)->count > 0)
+		f->collecting = slow_found(s.slow)->calls[0].parts.collecting;
+	slowest_free(&s);
+	return status;
+}
+
+/* What is no whole trace has no single calls to be looked at. */
 int explain_see_slow(struct load *load, struct explain *found)
 {
 	int status = 0;
 
-	if (load->is_profile || load->is_part ||
-	    cct_counted_sum(load->session->cct).noted == 0)
+	if (load->is_profile || load->is_part)
 		return 0;
+	if (found->suspects > 0)
+		status = see_suspects(load, found);
 	for (size_t i = 0; i < found->count && status == 0; i++)
-		if (found->finding[i].kind == EXPLAIN_SLOW)
+		if (found->finding[i].kind == EXPLAIN_SLOW &&
+		    found->finding[i].few == 0 &&
+		    cct_counted_sum(load->session->cct).noted > 0)
 			status = see_slow(load, &found->finding[i]);
 	return status;
 }

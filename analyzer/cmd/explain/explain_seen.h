@@ -24,7 +24,8 @@ struct explain_told {
  * seen->event. explain_unsee frees what it made, also where it fails. 0, or
  * -1: an error was added. */
 int explain_see(struct load *, struct explain_seen *, struct explain_told[2]);
-/* How long Lua collected garbage in the slow call, if there is one. 0, or -1:
- * an error was added. */
+/* How long Lua collected garbage in the slow call, if there is one; a few slow
+ * calls are told only if they did not wait for a core or for somebody to want
+ * something. 0, or -1: an error was added. */
 int explain_see_slow(struct load *, struct explain *);
 void explain_unsee(struct explain_seen *, struct explain_told[2]);
