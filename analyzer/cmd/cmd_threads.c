@@ -8,6 +8,7 @@
 #include "analyzer/base/vec.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
+#include "analyzer/model/group.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/watch/threads.h"
@@ -26,7 +27,7 @@ struct row {
 	uint32_t pid, tid;
 	ticks start, life, cpu, ready, sleeps;
 	ticks locks, conditions, joins, calls, other;
-	const char *name, *fate;
+	const char *name, *begins, *fate;
 	char *at_end, *made_by;
 };
 
@@ -64,6 +65,9 @@ static const struct metric metrics[] = {
 	{ "tid", METRIC_NUMBER, METRIC_DASH, AT(tid), .help = "its number; "
 	  "0: it recorded nothing" },
 	{ "name", METRIC_TEXT, AT(name), .help = "its name" },
+	{ "begins-in", METRIC_TEXT, METRIC_DROP_EMPTY, "begins in",
+	  "begins_in", AT(begins), .shrink = 16, .help = "the function with "
+	  "which it began, if it has no name of its own" },
 	{ "fate", METRIC_TEXT, AT(fate), .help = "live at the end, ended, "
 	  "joined, detached or unknown" },
 	{ "owed", METRIC_NUMBER, METRIC_DROP_EMPTY, AT(owed),
@@ -77,9 +81,9 @@ static const struct metric metrics[] = {
 
 static const struct metric_view view = {
 	metrics, "start,life,cpu,run-wait,blocked,locks,conditions,joins,"
-	"calls,other,tid,name,fate,at-end,made-by",
+	"calls,other,tid,name,begins-in,fate,at-end,made-by",
 	"pid,tid,name,start,life,cpu,run-wait,blocked,locks,conditions,joins,"
-	"calls,other,fate,owed,at-end,made-by"
+	"calls,other,fate,owed,at-end,made-by,begins-in"
 };
 
 static const struct metric group_metrics[] = {
@@ -144,6 +148,8 @@ static struct row make_row(struct session *s, const struct waits *w,
 		.life = r->to - MIN(r->to, r->from), .cpu = r->cpu,
 		.name = r->thread < s->thread_count ?
 			s->threads[r->thread].name : "",
+		.begins = r->thread < s->thread_count ?
+			  group_start(s, r->thread) : "",
 		.fate = fates[r->fate], .at_end = end_text(s, r),
 		.made_by = maker_text(w, s, r) };
 

@@ -9,6 +9,7 @@
 #include "analyzer/correct/correct.h"
 #include "analyzer/load/progress.h"
 #include "analyzer/merge/merge.h"
+#include "analyzer/model/group.h"
 #include "analyzer/profile/profile.h"
 #include "analyzer/replay/lanes.h"
 #include "analyzer/sym/sym.h"
@@ -530,6 +531,7 @@ static enum cmd_exit open_trace(struct load *load)
 			"few" : "here times are as recorded");
 		return CMD_USAGE;
 	}
+	group_find_starts(load->session);
 	sampled_calls_add(load->session, load->names, arg_sampled);
 	other_waits_add(load->session);
 	return CMD_OK;

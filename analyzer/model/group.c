@@ -47,15 +47,80 @@ const char *group_name_process(const struct session *s, uint32_t process,
 	return to;
 }
 
+/* The function that a thread began with is the only one that nothing called,
+ * and was called once. */
+static func_id start_of(const struct session *s, const struct cct_node *root)
+{
+	const struct cct_node *n;
+	func_id start = 0;
+
+	for (node_id id = root->child; id; id = n->sibling) {
+		n = cct_get(s->cct, id);
+		if (func_get(s->funcs, n->func)->kind == FUNC_SPECIAL ||
+		    n->flags & CCT_BODY)
+			continue;
+		if (start != 0 || n->calls != 1)
+			return 0;
+		start = n->func;
+	}
+	return start;
+}
+
+/* By process, its first thread + 1: that has the process' name. */
+static uint32_t *first_threads(const struct session *s)
+{
+	uint32_t *const first = mem_alloc((s->process_count + 1) *
+					  sizeof(*first));
+
+	for (uint32_t i = 0; i < s->thread_count; i++) {
+		const struct thread *const t = &s->threads[i];
+
+		if (t->tid == s->processes[t->process].pid)
+			first[t->process] = i + 1;
+	}
+	return first;
+}
+
+void group_find_starts(struct session *s)
+{
+	uint32_t *const first = first_threads(s);
+	const struct cct_node *n;
+
+	for (node_id id = cct_first_root(s->cct); id; id = n->sibling) {
+		struct thread *t;
+		uint32_t main;
+
+		n = cct_get(s->cct, id);
+		if (n->thread >= s->thread_count)
+			continue;
+		t = &s->threads[n->thread];
+		main = first[t->process];
+		if (t->tid != 0 && main != 0 && main != n->thread + 1 &&
+		    strcmp(t->name, s->threads[main - 1].name) == 0)
+			t->start = start_of(s, n);
+	}
+	mem_free(first);
+}
+
+const char *group_start(const struct session *s, uint32_t thread)
+{
+	const func_id start = s->threads[thread].start;
+
+	return start ? func_get(s->funcs, start)->name : "";
+}
+
 const char *group_name_thread(const struct session *s, uint32_t thread,
 			      char *to)
 {
 	const struct thread *const t = &s->threads[thread];
+	const char *const start = group_start(s, thread);
 
 	to[0] = '\0';
 	if (t->tid)
 		say(to, "%" PRIu32 "%s", t->tid, t->name[0] ? " " : "");
 	say(to, "%s", t->tid || t->name[0] ? t->name : "[unnamed]");
+	if (start[0])
+		say(to, " (%s)", start);
 	say_whose(s, to, t->process);
 	return to;
 }

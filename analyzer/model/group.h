@@ -37,6 +37,13 @@ enum { GROUP_NAME = 1024 };
 /* The row of all Lua states of which is not known which one ran. */
 #define GROUP_ANY_VM "[Lua state not known]"
 
+/* Threads without a name of their own, which have their process', are told
+ * apart by the functions that they began with: sets each thread's start. Needs
+ * the whole tree. */
+void group_find_starts(struct session *);
+/* The name of that function; "": the thread has a name, or none is known. */
+const char *group_start(const struct session *, uint32_t thread);
+
 /* Each writes to `to`, GROUP_NAME bytes, and returns it. Indices of the
  * session's arrays. */
 const char *group_name_thread(const struct session *, uint32_t, char *to);

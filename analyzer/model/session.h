@@ -57,6 +57,9 @@ struct thread {
 	ticks offcpu;              /* of that, time in which it did not run */
 	ticks missing;             /* in gaps whose two ends are known */
 	uint32_t headless;         /* 1: its first chunks are missing */
+	func_id start;             /* with which it began, if it has no name of
+	                            * its own; 0: that is not known
+	                            * (group_find_starts) */
 };
 
 /* Where records of a thread are missing. from 0: before its first chunk; when

@@ -6,6 +6,7 @@
 #include "analyzer/base/order.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/cmd/shared/cells.h"
+#include "analyzer/model/group.h"
 #include "analyzer/watch/chronicle.h"
 
 #include <inttypes.h>
@@ -164,6 +165,7 @@ static const char *name_of(const struct drawing *d, uint32_t lane)
 {
 	const struct track *const k = &d->t->tracks[lane];
 	const struct session *const s = d->load->session;
+	const char *start;
 	func_id body = 0;
 
 	for (size_t i = 0; i < k->count && body == 0; i++)
@@ -173,8 +175,10 @@ static const char *name_of(const struct drawing *d, uint32_t lane)
 			body ? func_get(s->funcs, body)->name : "coroutine");
 	if (k->thread >= s->thread_count)
 		return "thread";
-	return plots_text(d->p, "thread %" PRIu32 " %s%s",
+	start = group_start(s, k->thread);
+	return plots_text(d->p, "thread %" PRIu32 " %s%s%.200s%s",
 		cells_tid(s, k->thread), s->threads[k->thread].name,
+		start[0] ? ": " : "", start,
 		k->level > 0 ? ", signal handlers" : "");
 }
 
