@@ -6,7 +6,6 @@
 
 #include "tracepoints/chunk.h"
 
-#include <emmintrin.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -149,21 +148,31 @@ static inline bool packed_read(const char *packed, struct packed_head *h)
 
 /* ---- the payload ---- */
 
+/* Each compiler makes one instruction of these: bytes of a and of b in turn, of
+ * the lower and of the upper half. */
+typedef unsigned char packed_bytes __attribute__((vector_size(16)));
+#define PACKED_LOW(a, b)                                                       \
+	__builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5,    \
+				21, 6, 22, 7, 23)
+#define PACKED_HIGH(a, b)                                                      \
+	__builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28,    \
+				13, 29, 14, 30, 15, 31)
+
 /* Sixteen words have 128 bytes, whose places have numbers of 7 bits. Turn each
  * number left by a bit: after 3 turns, what was sorted by bytes is words again;
  * after 4, words are sorted by their bytes. */
-static inline void packed_turn(__m128i r[8])
+static inline void packed_turn(packed_bytes r[8])
 {
-	const __m128i a = r[0], b = r[1], c = r[2], d = r[3];
+	const packed_bytes a = r[0], b = r[1], c = r[2], d = r[3];
 
-	r[0] = _mm_unpacklo_epi8(a, r[4]);
-	r[1] = _mm_unpackhi_epi8(a, r[4]);
-	r[2] = _mm_unpacklo_epi8(b, r[5]);
-	r[3] = _mm_unpackhi_epi8(b, r[5]);
-	r[4] = _mm_unpacklo_epi8(c, r[6]);
-	r[5] = _mm_unpackhi_epi8(c, r[6]);
-	r[6] = _mm_unpacklo_epi8(d, r[7]);
-	r[7] = _mm_unpackhi_epi8(d, r[7]);
+	r[0] = PACKED_LOW(a, r[4]);
+	r[1] = PACKED_HIGH(a, r[4]);
+	r[2] = PACKED_LOW(b, r[5]);
+	r[3] = PACKED_HIGH(b, r[5]);
+	r[4] = PACKED_LOW(c, r[6]);
+	r[5] = PACKED_HIGH(c, r[6]);
+	r[6] = PACKED_LOW(d, r[7]);
+	r[7] = PACKED_HIGH(d, r[7]);
 }
 
 /* Sort the bytes of n words by their place in a word: n lowest bytes, then n of
@@ -174,7 +183,7 @@ static inline void packed_shuffle(unsigned char *to, const uint64_t *words,
 {
 	size_t i = 0;
 
-	for (__m128i r[8]; i + 16 <= n; i += 16) {
+	for (packed_bytes r[8]; i + 16 <= n; i += 16) {
 		memcpy(r, words + i, sizeof(r));
 		packed_turn(r);
 		packed_turn(r);
@@ -193,7 +202,7 @@ static inline void packed_unshuffle(uint64_t *words, const unsigned char *from,
 {
 	size_t i = 0;
 
-	for (__m128i r[8]; i + 16 <= n; i += 16) {
+	for (packed_bytes r[8]; i + 16 <= n; i += 16) {
 		for (size_t k = 0; k < 8; k++)
 			memcpy(&r[k], from + k * n + i, sizeof(r[k]));
 		packed_turn(r);

@@ -142,6 +142,19 @@ INLINE uint64_t arch_jump_word(uint64_t word)
 		".cfi_endproc\n"                                               \
 		".size " ours ", . - " ours "\n")
 
+#define ARCH_UP_TO(ours, most, few, real)                                      \
+	__asm__(ARCH_FUNCTION(ours)                                            \
+		".cfi_startproc\n"                                             \
+		"hint 34\n"                                                    \
+		"cmp w1, " most "\n"                                           \
+		"b.hi 1f\n"                                                    \
+		"b " few "\n"                                                  \
+		"1: adrp x16, " real "\n"                                      \
+		"ldr x16, [x16, :lo12:" real "]\n"                             \
+		"br x16\n"                                                     \
+		".cfi_endproc\n"                                               \
+		".size " ours ", . - " ours "\n")
+
 /* They jump to target: seven arguments fit into registers. */
 enum { ARCH_ENTRY_STACK = 0 };
 

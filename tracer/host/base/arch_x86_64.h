@@ -115,6 +115,17 @@ INLINE uint64_t arch_jump_word(uint64_t word)
 		".cfi_endproc\n"                                               \
 		".size " ours ", . - " ours "\n")
 
+/* The function ours jumps to few if its second argument, an int, is at most so
+ * many, and not negative; else to the function whose address is in real. */
+#define ARCH_UP_TO(ours, most, few, real)                                      \
+	__asm__(ARCH_FUNCTION(ours)                                            \
+		".cfi_startproc\n"                                             \
+		"cmpl $" most ", %esi\n"                                       \
+		"jbe " few "\n"                                                \
+		"jmp *" real "(%rip)\n"                                        \
+		".cfi_endproc\n"                                               \
+		".size " ours ", . - " ours "\n")
+
 /* At the label entries, 32 functions of 16 bytes: function N calls target, with
  * the six arguments that it has itself, and N as the seventh. ARCH_ENTRY_STACK:
  * so much of the stack lies between who calls it and target. */

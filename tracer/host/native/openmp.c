@@ -241,7 +241,6 @@ LOOPS_LIST(X)
  * A region's function is called with so many pointers, whose number the call
  * that begins it says. */
 
-#if defined(__x86_64__)
 #define MANY4(A, n) A(n), A((n) + 1), A((n) + 2), A((n) + 3)
 #define MANY16(A, n) MANY4(A, n), MANY4(A, (n) + 4), MANY4(A, (n) + 8),        \
 	MANY4(A, (n) + 12)
@@ -306,19 +305,8 @@ __attribute__((used)) void fork_call(void *at, int argc, void *work, ...)
 }
 #undef ARG
 
-__asm__(".text\n"
-	".hidden our_fork_call\n"
-	".globl our_fork_call\n"
-	".type our_fork_call, @function\n"
-	"our_fork_call:\n"
-	"	.cfi_startproc\n"
-	"	cmpl $64, %esi\n"
-	"	jbe fork_call\n"
-	"	jmp *real_fork_call(%rip)\n"
-	"	.cfi_endproc\n"
-	".size our_fork_call, . - our_fork_call\n");
-_Static_assert(FORK_MOST == 64, "as the code above has it");
-#endif
+ARCH_UP_TO("our_fork_call", "64", "fork_call", "real_fork_call");
+_Static_assert(FORK_MOST == 64, "as above");
 
 /* ----------------------------------------------------------- libomp: tasks
  * The memory of a task is what libomp makes of it, then what the task shares.
@@ -379,9 +367,7 @@ __attribute__((constructor(102))) static void begin(void)
 #define X(name) { #name, (void *)our_##name, &real_##name },
 		X(GOMP_task) LOOPS_LIST(X)
 #undef X
-#if defined(__x86_64__)
 		{ "__kmpc_fork_call", (void *)our_fork_call, &real_fork_call },
-#endif
 		{ "__kmpc_omp_task_alloc", (void *)our_task_alloc,
 		  &real_task_alloc },
 	};
