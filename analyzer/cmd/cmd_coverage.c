@@ -348,8 +348,8 @@ const struct cmd cmd_coverage = {
 	"With a filter, only calls in the selected part count.\n"
 	"\n"
 	"In a stripped module, only exported functions are known; in a\n"
-	"library without any recorded call, none are. Only x86-64 machine\n"
-	"code is read.",
+	"library without any recorded call, none are. Only machine code of\n"
+	"x86-64 and aarch64 is read.",
 	.opts = opts,
 	.refused = refused,
 	.prepare = coverage_prepare,

@@ -65,7 +65,7 @@ static struct hook_code *find_code(const struct task *task, FILE *to,
 		.flags = code && hook_code_has_hook(code) },
 		code ? found.path : "",
 		code ? "" : found.fd >= 0 ?
-		"its machine code is not x86-64's or has no sections" :
+		"its machine code is of another kind, or has no sections" :
 		found.why);
 	return code;
 }

@@ -1,8 +1,8 @@
-/* hook_code.c - finds calls of the hook in x86-64 machine code. What a call
- * must reach is known exactly, from the relocations: the hook's slot in the
- * GOT, the PLT entries that jump through it, or the hook itself where it is
- * linked statically. So bytes that only look like such a call would have to
- * hold the right 32-bit distance by chance.
+/* hook_code.c - finds calls of the hook in machine code. What a call must reach
+ * is known exactly, from the relocations: the hook's slot in the GOT, the PLT
+ * entries that jump through it, or the hook itself where it is linked
+ * statically. So bytes that only look like such a call would have to hold the
+ * right distance by chance.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/coverage/hook_code.h"
 
@@ -34,6 +34,7 @@ struct hook_code {
 	size_t got_count;
 	struct filled *slots;           /* by address */
 	size_t slot_count, slot_room;
+	bool is_aarch64;              /* else x86-64 */
 };
 
 static bool is_in(const uint64_t *list, size_t count, uint64_t value)
@@ -140,17 +141,11 @@ static bool is_constant(const unsigned char *b, uint64_t entry)
 
 /* Tries every byte, as instructions are not decoded: a decoder could lose its
  * place, and what is looked for is hardly ever found by chance. */
-int hook_code_scan(const struct hook_code *c, uint64_t address, uint64_t size,
-		  uint64_t entry)
+static int scan_x86_64(const struct hook_code *c, const unsigned char *bytes,
+		       uint64_t address, uint64_t size, uint64_t entry)
 {
-	uint64_t room;
-	const unsigned char *const bytes = code_at(c, address, &room);
 	int found = 0;
 
-	if (!bytes)
-		return 0;
-	size = MIN(room, size);
-	size = MIN(FUNCTION_MAX, size);
 	for (uint64_t i = 2; i + 4 <= size &&
 	     found != (HOOK_CODE_CALLS | HOOK_CODE_OWN_ADDRESS); i++) {
 		if (is_hook(c, bytes + i, address + i))
@@ -160,6 +155,62 @@ int hook_code_scan(const struct hook_code *c, uint64_t address, uint64_t size,
 			found |= HOOK_CODE_OWN_ADDRESS;
 	}
 	return found;
+}
+
+/* What an aarch64 instruction tells. value: what each register was set to last,
+ * in the order of the code: adrp sets it to a page, and what needs the address
+ * adds the rest (add) or loads from there (ldr). */
+static int look_aarch64(const struct hook_code *c, uint32_t code, uint64_t at,
+			uint64_t value[32], uint64_t entry)
+{
+	const uint32_t to = code & 31, from = code >> 5 & 31;
+	uint64_t target = 0;
+
+	if ((code & 0x7c000000) == 0x14000000) { /* b, bl */
+		target = at + (((uint64_t)code << 38 ^ UINT64_C(1) << 63) >>
+			       36) - (UINT64_C(1) << 27);
+		return is_in(c->stubs, c->stub_count, target) ?
+		       HOOK_CODE_CALLS : 0;
+	}
+	if ((code & 0x9f000000) == 0x90000000) { /* adrp */
+		value[to] = sym_plt_page(code, at);
+	} else if ((code & 0xffc00000) == 0x91000000) { /* add */
+		value[to] = value[from] + sym_plt_offset(code, 1);
+		return value[to] == entry ? HOOK_CODE_OWN_ADDRESS : 0;
+	} else if ((code & 0xffc00000) == 0xf9400000) { /* ldr */
+		target = value[from] + sym_plt_offset(code, 8);
+		return is_in(c->gots, c->got_count, target) ? HOOK_CODE_CALLS :
+		       slot_holds(c, target, entry) ? HOOK_CODE_OWN_ADDRESS : 0;
+	}
+	return 0;
+}
+
+static int scan_aarch64(const struct hook_code *c, const unsigned char *bytes,
+			uint64_t address, uint64_t size, uint64_t entry)
+{
+	uint64_t value[32] = { 0 };
+	uint32_t code;
+	int found = 0;
+
+	for (uint64_t i = 0; i + 4 <= size; i += 4) {
+		memcpy(&code, bytes + i, sizeof(code));
+		found |= look_aarch64(c, code, address + i, value, entry);
+	}
+	return found;
+}
+
+int hook_code_scan(const struct hook_code *c, uint64_t address, uint64_t size,
+		  uint64_t entry)
+{
+	uint64_t room;
+	const unsigned char *const bytes = code_at(c, address, &room);
+
+	if (!bytes)
+		return 0;
+	size = MIN(room, size);
+	size = MIN(FUNCTION_MAX, size);
+	return (c->is_aarch64 ? scan_aarch64 : scan_x86_64)(c, bytes, address,
+							    size, entry);
 }
 
 /* ---- reading the file ---- */
@@ -202,19 +253,28 @@ static void add_slot(struct hook_code *c, uint64_t at, uint64_t holds)
 static void read_relocation(struct hook_code *c, const GElf_Rela *rela,
 			    Elf_Data *symbols)
 {
+	enum { RELATIVE, CALL, ADDRESS, WORD, KINDS };
+	static const uint64_t types[2][KINDS] = {
+		{ R_X86_64_RELATIVE, R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT,
+		  R_X86_64_64 },
+		{ R_AARCH64_RELATIVE, R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT,
+		  R_AARCH64_ABS64 },
+	};
+	const uint64_t *const its = types[c->is_aarch64];
 	const uint64_t type = GELF_R_TYPE(rela->r_info);
 	GElf_Sym symbol;
 
-	if (type == R_X86_64_RELATIVE) {
+	if (type == its[RELATIVE]) {
 		add_slot(c, rela->r_offset, (uint64_t)rela->r_addend);
 		return;
 	}
-	if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT ||
-	     type == R_X86_64_64) && symbols &&
+	if ((type == its[CALL] || type == its[ADDRESS] || type == its[WORD]) &&
+	    symbols &&
 	    gelf_getsym(symbols, (int)GELF_R_SYM(rela->r_info), &symbol) &&
 	    symbol.st_shndx != SHN_UNDEF)
 		add_slot(c, rela->r_offset, symbol.st_value +
-			 (type == R_X86_64_64 ? (uint64_t)rela->r_addend : 0));
+			 (type == its[WORD] || c->is_aarch64 ?
+			  (uint64_t)rela->r_addend : 0));
 }
 
 static void read_relocations(struct hook_code *c, Elf_Scn *section,
@@ -289,12 +349,13 @@ struct hook_code *hook_code_new(int fd)
 	c->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (!c->elf || elf_kind(c->elf) != ELF_K_ELF ||
 	    !gelf_getehdr(c->elf, &head) ||
-	    head.e_machine != EM_X86_64 ||
+	    (head.e_machine != EM_X86_64 && head.e_machine != EM_AARCH64) ||
 	    head.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    elf_getshdrnum(c->elf, &sections) != 0 || sections == 0) {
 		hook_code_free(c);
 		return NULL;
 	}
+	c->is_aarch64 = head.e_machine == EM_AARCH64;
 	c->bytes = (const unsigned char *)elf_rawfile(c->elf, &c->size);
 	if (!c->bytes)
 		c->size = 0;

@@ -1,6 +1,6 @@
 /* hook_code.h - what the machine code of a module tells: does a function call
  * the hook that -finstrument-functions puts at its beginning? Knows x86-64
- * only. To be called in a process that may crash: the file is untrusted.
+ * and aarch64. To be called in a process that may crash: the file is untrusted.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

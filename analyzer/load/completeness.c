@@ -392,6 +392,19 @@ static uint64_t count_inferred(const struct session *s)
 	return inferred;
 }
 
+/* Counters of processors other than x86 may take steps that are long next to a
+ * call. */
+static void tell_tick(struct teller *t, const struct session *s)
+{
+	enum { LONG_NS = 20 };
+	char tick[OUT_NUMBER];
+
+	if (s->tick_hz < 1000000000 / LONG_NS)
+		say(t, "a tick of this machine's clock is %s: no time is more "
+		    "exact than that, but sums of many are",
+		    out_number_time(tick, 1e9 / (double)s->tick_hz));
+}
+
 /* Nothing was lost in the end, whatever the trouble was. */
 static void tell_trouble(struct teller *t, const struct session *s)
 {
@@ -702,6 +715,7 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 	say_count(&t, cct_deeper(s->cct), "distinct stacks", " beyond "
 		  "--max-nodes, in \"(deeper)\": calls and self are exact, "
 		  "totals may be too small");
+	tell_tick(&t, s);
 	tell_reference(&t, load);
 	tell_net(&t, load);
 	tell_calibrated(&t, load);

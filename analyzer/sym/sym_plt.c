@@ -30,37 +30,65 @@ static void add_slots(struct sym_plt *p, Elf *elf, Elf_Scn *section,
 	}
 }
 
-static void add_stubs(struct sym_plt *p, Elf_Scn *section,
+static void add_stub(struct sym_plt *p, uint64_t slot, uint64_t entry,
+		     uint64_t jump)
+{
+	for (size_t k = 0; k < p->slots; k++)
+		if (slot == p->slot[k])
+			*vec_add(&p->stub, &p->stub_room, &p->stubs) =
+				(struct sym_stub){ entry, jump };
+}
+
+static void add_stubs(struct sym_plt *p, const Elf_Data *data,
 		      const GElf_Shdr *header)
 {
-	Elf_Data *const data = elf_rawdata(section, NULL);
-	const unsigned char *const b = data ? data->d_buf : NULL;
+	const unsigned char *const b = data->d_buf;
 	const uint64_t each = header->sh_entsize == 8 ? 8 : SYM_STUB_BYTES;
 
 	for (uint64_t i = 0; b && i + 6 <= data->d_size; i++) {
+		const uint64_t at = header->sh_addr + i;
 		int32_t distance;
 
 		if (b[i] != 0xff || b[i + 1] != 0x25)
 			continue;
 		memcpy(&distance, b + i + 2, sizeof(distance));
-		for (size_t k = 0; k < p->slots; k++)
-			if (header->sh_addr + i + 6 + (uint64_t)(int64_t)
-			    distance == p->slot[k])
-				*vec_add(&p->stub, &p->stub_room, &p->stubs) =
-					(struct sym_stub){
-						header->sh_addr + i - i % each,
-						header->sh_addr + i };
+		add_stub(p, at + 6 + (uint64_t)(int64_t)distance, at - i % each,
+			 at);
+	}
+}
+
+/* adrp x16, slot; ldr x17, [x16, slot]; perhaps behind a landing pad. */
+static void add_stubs_aarch64(struct sym_plt *p, const Elf_Data *data,
+			      const GElf_Shdr *header)
+{
+	enum { PAD = 0xd503245f };
+	const unsigned char *const b = data->d_buf;
+	uint32_t code[2], before = 0;
+
+	for (uint64_t i = 0; b && i + 8 <= data->d_size; i += 4) {
+		const uint64_t at = header->sh_addr + i;
+
+		memcpy(code, b + i, sizeof(code));
+		if ((code[0] & 0x9f00001f) == 0x90000010 &&
+		    (code[1] & 0xffc003ff) == 0xf9400211)
+			add_stub(p, sym_plt_page(code[0], at) +
+				 sym_plt_offset(code[1], 8),
+				 before == (uint32_t)PAD ? at - 4 : at, at);
+		before = code[0];
 	}
 }
 
 /* The stubs come second: they are known by the slots. */
 void sym_plt_find(struct sym_plt *p, Elf *elf, const char *begin)
 {
+	Elf_Data *data;
+	GElf_Ehdr head;
 	GElf_Shdr header;
 	size_t names;
 
 	memset(p, 0, sizeof(*p));
-	if (!elf || elf_getshdrstrndx(elf, &names) != 0)
+	if (!elf || !gelf_getehdr(elf, &head) ||
+	    elf_getshdrstrndx(elf, &names) != 0)
 		return;
 	for (int plt = 0; plt < 2; plt++) {
 		Elf_Scn *section = NULL;
@@ -72,8 +100,11 @@ void sym_plt_find(struct sym_plt *p, Elf *elf, const char *begin)
 
 			if (!plt && name && header.sh_type == SHT_RELA)
 				add_slots(p, elf, section, &header, begin);
-			else if (plt && name && text_begins(name, ".plt"))
-				add_stubs(p, section, &header);
+			else if (plt && name && text_begins(name, ".plt") &&
+				 (data = elf_rawdata(section, NULL)) != NULL)
+				(head.e_machine == EM_AARCH64 ?
+				 add_stubs_aarch64 : add_stubs)(p, data,
+								&header);
 		}
 	}
 }
