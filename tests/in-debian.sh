@@ -1,11 +1,12 @@
 #!/bin/sh
-# in-debian.sh SUITE [COMMAND...] - runs `make demo` and `make test` in another
-# Debian: bookworm, trixie or sid. With a COMMAND, it runs that instead, and what
-# was built there before is kept.
+# in-debian.sh SUITE [--arch ARCH] [COMMAND...] - runs `make demo` and `make test`
+# in another Debian: bookworm, trixie or sid. With a COMMAND, it runs that
+# instead, and what was built there before is kept. With --arch arm64, it is the
+# Debian of another architecture, and qemu-user-static runs its programs.
 #
-# The Debian is a chroot, DEBIANS/SUITE (DEBIANS is build/debian). debootstrap
-# makes it the first time, from the mirror in MIRROR. The last commit is copied
-# to /weft in it. Needs root, debootstrap and git.
+# The Debian is a chroot, DEBIANS/SUITE or DEBIANS/SUITE-ARCH (DEBIANS is
+# build/debian). debootstrap makes it the first time, from the mirror in MIRROR.
+# The last commit is copied to /weft in it. Needs root, debootstrap and git.
 # SPDX-License-Identifier: MIT
 set -eu
 : "${DEBIANS:=build/debian}" "${MIRROR:=http://deb.debian.org/debian}"
@@ -30,17 +31,24 @@ fi
 cd "$(dirname "$0")/.."
 suite=${1:?"in-debian: which Debian? bookworm, trixie or sid"}
 shift
+arch=$(dpkg --print-architecture)
+name=$suite
+if [ "${1-}" = --arch ]; then
+	arch=${2:?"in-debian: --arch needs an architecture"}
+	name=$suite-$arch
+	shift 2
+fi
 [ "$(id -u)" = 0 ] || {
 	echo "in-debian: only root can make a chroot" >&2
 	exit 1
 }
 mkdir -p "$DEBIANS"
-root=$(cd "$DEBIANS" && pwd)/$suite
+root=$(cd "$DEBIANS" && pwd)/$name
 # A run that was cut off leaves no half of one under its name.
 if [ ! -e "$root" ]; then
 	rm -rf "$root.new"
-	debootstrap --variant=minbase --include=make "$suite" "$root.new" \
-		"$MIRROR" >"$root.log" 2>&1 || {
+	debootstrap --arch="$arch" --variant=minbase --include=make "$suite" \
+		"$root.new" "$MIRROR" >"$root.log" 2>&1 || {
 		tail "$root.log" >&2
 		exit 1
 	}
@@ -61,6 +69,13 @@ inside() {
 		sh -c 'cd /weft && exec "$@"' in-debian "$@"
 }
 
+# What that emulation lacks is in a library that every program there loads.
+if [ "$arch" != "$(dpkg --print-architecture)" ] &&
+	[ ! -e "$root/etc/ld.so.preload" ]; then
+	inside sh -c 'tests/deps.sh build && gcc -O2 -shared -fPIC -D_GNU_SOURCE \
+		-o /usr/lib/emulated.so tests/emulated.c &&
+		echo /usr/lib/emulated.so >/etc/ld.so.preload'
+fi
 if [ $# -gt 0 ]; then
 	inside "$@"
 	exit

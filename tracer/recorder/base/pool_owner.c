@@ -21,6 +21,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -433,6 +434,15 @@ static void fill_pool(struct pool_owner *o, const struct pool_wish *wish)
 	__atomic_store_n(&p->magic, POOL_MAGIC, __ATOMIC_RELEASE);
 }
 
+/* An emulator that hands on a program's system calls has none. */
+static bool has_robust_lists(void)
+{
+	struct robust_list_head *list;
+	size_t size;
+
+	return syscall(SYS_get_robust_list, 0, &list, &size) == 0;
+}
+
 /* The parts of a pool, and of a thread's state in the program, are aligned to
  * pages of the usual size. */
 static bool has_usual_pages(void)
@@ -453,7 +463,7 @@ int pool_owner_create(struct pool_owner *o, const struct pool_wish *wish)
 
 	memset(o, 0, sizeof(*o));
 	o->fd = -1;
-	o->attached = wish->attached;
+	o->looks = wish->attached || !has_robust_lists();
 	if (!has_usual_pages())
 		return -1;
 	pool_cleanup();

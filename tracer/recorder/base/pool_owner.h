@@ -36,7 +36,7 @@ struct pool_owner {
 	uint32_t verdict_slots;
 	uint64_t recording;        /* the pool's random number */
 	uint64_t size;             /* bytes */
-	bool attached;             /* as wished */
+	bool looks;                /* for ends that the kernel does not tell */
 	int fd;                    /* locked by flock while we live */
 	dev_t device;
 	ino_t inode;

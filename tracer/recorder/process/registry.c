@@ -107,7 +107,8 @@ void registry_read_rings(struct registry *r)
 		cpu_watch_read(r->cpu, r->used[i]);
 }
 
-/* Of programs that were attached, whose ends the kernel does not tell. */
+/* Of programs that were attached, or anywhere under an emulator: the kernel
+ * does not tell of their ends. */
 static void look_for_ends(struct registry *r)
 {
 	for (uint32_t i = 0; i < r->used_n; i++)
@@ -125,7 +126,7 @@ uint32_t registry_find_dead(struct registry *r, bool all)
 		r->relist--;
 		list_threads(r);
 	}
-	if (all && r->owner->attached)
+	if (all && r->owner->looks)
 		look_for_ends(r);
 	for (uint32_t i = 0; i < r->used_n; i++) {
 		const uint32_t k = r->used[i];
@@ -276,7 +277,7 @@ uint32_t registry_update_processes(struct registry *r, uint64_t now_ms)
 	for (uint32_t i = 0; i < end; i++) {
 		pthread_mutex_t *const m = &r->owner->processes[i].alive;
 
-		if (r->owner->attached && is_used(r, i))
+		if (r->owner->looks && is_used(r, i))
 			pool_mutex_look(m);
 		const bool is_dead = is_used(r, i) && pool_mutex_died(m);
 
