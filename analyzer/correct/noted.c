@@ -87,7 +87,8 @@ static struct owners find_owners(struct session *s)
 		o.at[id].ran = self > off ? (double)(self - off) : 0;
 		o.at[id].has = o.at[id].ran;
 		o.at[id].variance = of ? of->variance : 0;
-		o.at[id].divided = of ? of->divided : 0;
+		o.at[id].divided = of ? cct_division_variance(&of->division) :
+					0;
 	}
 	if (s->net.is_net & NET_REFERENCE)
 		add_reference(s, &o);
@@ -112,8 +113,8 @@ static void give(struct cct *t, struct owner *owner, node_id from, node_id id,
 		raw = (uint64_t)((double)of->raw * took / (double)self);
 		of->raw -= raw;
 		to->raw += raw;
-		to->variance += part * part * owner->variance + each * took;
-		to->divided += part * part * owner->divided;
+		to->variance += each * took + part * part *
+				(owner->variance + owner->divided);
 		owner->chance += each * took;
 	}
 	owner->gave += part;
@@ -137,7 +138,9 @@ static void keep(struct cct *t, const struct owner *o, node_id id)
 	if (!of || o->gave == 0)
 		return;
 	of->variance = part * part * o->variance + o->chance;
-	of->divided = part * part * o->divided;
+	of->division.doubt *= part * part;
+	of->division.cross *= part;
+	of->division.share *= part;
 }
 
 void noted_apply(struct session *s)

@@ -373,12 +373,14 @@ static void divide_own(struct join *j, node_id id, double scale, double error)
 	const double chance = p->samples > 0 ? all * all / p->samples :
 			      one * one;
 	const double doubt = p->ns * error;
+	const double rate = all / p->seen;
 
-	of->divided = p->seen > 0 ?
-		(all / p->seen) * (all / p->seen) *
-		(j->doubt[id] * (1 - share) * (1 - share) +
-		 share * share * (j->doubts[n->func] - j->doubt[id])) :
-		share * (1 - share) * all * all;
+	of->division = (struct cct_division){ .share = share };
+	of->division.doubt = p->seen > 0 ? rate * rate * j->doubt[id] :
+					   share * all * all;
+	of->division.cross = of->division.doubt;
+	of->division.all = p->seen > 0 ? rate * rate * j->doubts[n->func] :
+					 all * all;
 	n->self = cct_cpu_of(t, id).off;
 	if (!func_get(j->session->funcs, n->func)->module)
 		of->variance = 0; /* no code of its own */

@@ -64,6 +64,16 @@ struct cct_counted {
 	uint64_t noted, noted_ns; /* so often, for so much CPU time */
 };
 
+/* How exactly the time of a function is divided among its nodes. Of a node, or
+ * of several of one function; doubts are variances, in ticks squared. */
+struct cct_division {
+	double doubt;       /* of the weights of these, in ticks of time; */
+	double cross;       /* the same times the parts that they still have of
+	                     * what they were given */
+	double share;       /* of the function's time, times these parts */
+	double all;         /* the doubts of all nodes of the function */
+};
+
 /* What samples of the program tell of a node's self time. */
 struct cct_sampled {
 	uint64_t unsampled; /* part of self, on the CPU as far as that is known,
@@ -76,9 +86,7 @@ struct cct_sampled {
 	/* In a tree of net times (correct/correct.h): */
 	uint64_t raw;       /* self with the probes; self itself is net */
 	double variance;    /* of self, in ticks squared */
-	double divided;     /* by a reference: beside it, of how a function's
-	                     * time is divided among its nodes; that of their
-	                     * sum is 0 */
+	struct cct_division division; /* by a reference: beside it */
 };
 
 /* Memory. Where only samples of it were recorded, what these stand for. What
@@ -254,6 +262,22 @@ void cct_totals(struct cct *, uint64_t *total, uint64_t *susp);
 /* The largest sum of a figure, such as calls or self, over all nodes: no table
  * has more in a row. UINT64_MAX: or more. */
 uint64_t cct_largest_sum(const struct cct *);
+
+/* The errors of several nodes of one function; the variance that follows. */
+static inline void cct_division_add(struct cct_division *to,
+				    const struct cct_division *more)
+{
+	to->doubt += more->doubt;
+	to->cross += more->cross;
+	to->share += more->share;
+	if (more->all > to->all)
+		to->all = more->all;
+}
+double cct_division_variance(const struct cct_division *);
+/* Of a net tree, by node: the variance of how the times of other functions than
+ * its own are divided, as far as their nodes lie below it. The caller frees
+ * it. */
+double *cct_division_below(struct cct *);
 
 /* Of a net tree: each node's raw total, and the variance of its net one. The
  * arrays are as above. */

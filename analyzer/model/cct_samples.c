@@ -121,7 +121,7 @@ void cct_join_samples(struct cct *t, node_id to, const struct cct *from,
 	}
 	sum->raw += from->is_net ? from->sampled[id].raw : self;
 	sum->variance += from->sampled[id].variance;
-	sum->divided += from->sampled[id].divided;
+	cct_division_add(&sum->division, &from->sampled[id].division);
 	sum->own += from->sampled[id].own;
 	sum->other += from->sampled[id].other;
 	sum->probe += from->sampled[id].probe;

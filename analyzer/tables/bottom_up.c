@@ -99,6 +99,7 @@ static void add_node(const struct bottom_up *b, struct tree_row *row,
 	const node_id id = c->node;
 
 	figures_add_own(&row->f, b->recursion->tree, id);
+	figures_add_division(&row->f, b->recursion->tree, id);
 	figures_add_total(&row->f, &b->totals, id);
 	row->f.recursive += b->recursion->recursive[id];
 	row->levels = MAX(b->recursion->levels[c->at], row->levels);

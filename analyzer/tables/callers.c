@@ -7,6 +7,7 @@
 #include "analyzer/base/vec.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,7 @@ static void take_off(struct work *w, node_id id)
 	if (t->raw) {
 		arc->raw_total_of -= t->raw[id];
 		arc->total_variance_of -= t->variance[id];
+		arc->below_of -= t->below[id];
 	}
 	if (t->heap)
 		take_heap(&arc->heap_of, &t->heap[id]);
@@ -83,6 +85,7 @@ static void add_node(struct work *w, node_id id)
 	struct callers_arc *const arc = arc_of(w, id);
 
 	figures_add_own(&f, w->cct, id);
+	figures_add_division(&f, w->cct, id);
 	if (is_outermost)
 		figures_add_total(&f, t, id);
 	figures_add(&arc->of, &f);
@@ -92,6 +95,7 @@ static void add_node(struct work *w, node_id id)
 	if (t->raw) {
 		arc->raw_total_of += t->raw[id];
 		arc->total_variance_of += t->variance[id];
+		arc->below_of += t->below[id];
 	}
 	if (t->heap)
 		cct_heap_join(&arc->heap_of, &t->heap[id]);
@@ -193,6 +197,7 @@ static struct callers_row row_of(const struct callers *c,
 		row.f.total = arc->total_of;
 		row.f.raw_total = arc->raw_total_of;
 		row.f.total_variance = arc->total_variance_of;
+		row.f.below_variance = fmax(arc->below_of, 0);
 		row.f.suspended = arc->suspended_of;
 		row.f.total_heap = arc->heap_of;
 	} else {

@@ -19,7 +19,7 @@ struct callers_arc {
 	                          * begin */
 	bool resumes;
 	ticks total_of, suspended_of, raw_total_of;
-	double total_variance_of;
+	double total_variance_of, below_of;
 	struct cct_heap heap_of;
 };
 

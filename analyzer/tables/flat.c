@@ -61,6 +61,8 @@ static void add_node(struct work *w, node_id id)
 	if (!w->seen[group])
 		w->seen[group] = 1;
 	figures_add_own(&row->f, w->cct, id);
+	if (w->groups->group[group].func == cct_get(w->cct, id)->func)
+		figures_add_division(&row->f, w->cct, id);
 	if (cct_path_is_outermost(w->path, id))
 		figures_add_total(&row->f, &w->totals, id);
 	else

@@ -338,6 +338,7 @@ void node_totals_init(struct node_totals *p, struct cct *t)
 		p->raw = mem_alloc(nodes * sizeof(*p->raw));
 		p->variance = mem_alloc(nodes * sizeof(*p->variance));
 		cct_net_totals(t, p->raw, p->variance);
+		p->below = cct_division_below(t);
 	}
 	if (cct_has_heap(t))
 		p->heap = heap_totals(t, nodes);
@@ -362,8 +363,8 @@ void node_totals_init(struct node_totals *p, struct cct *t)
 
 void node_totals_fini(struct node_totals *p)
 {
-	mem_free_all(p->total, p->suspended, p->raw, p->variance, p->off,
-		     p->ready, p->unknown, p->heap);
+	mem_free_all(p->total, p->suspended, p->raw, p->variance, p->below,
+		     p->off, p->ready, p->unknown, p->heap);
 }
 
 void node_totals_cut(struct node_totals *p, struct cct *t, node_id id,
@@ -375,6 +376,7 @@ void node_totals_cut(struct node_totals *p, struct cct *t, node_id id,
 	if (p->raw) {
 		p->raw[id] = own ? cct_sampled_of(t, id)->raw : 0;
 		p->variance[id] = own ? cct_sampled_of(t, id)->variance : 0;
+		p->below[id] = 0;
 	}
 	if (p->off) {
 		p->off[id] = own ? cpu.off : 0;
@@ -422,6 +424,7 @@ void figures_add_total(struct figures *f, const struct node_totals *p,
 	if (p->raw) {
 		f->raw_total += p->raw[id];
 		f->total_variance += p->variance[id];
+		f->below_variance += p->below[id];
 	}
 	if (p->off) {
 		f->total_off += p->off[id];
@@ -431,6 +434,13 @@ void figures_add_total(struct figures *f, const struct node_totals *p,
 	}
 	if (p->heap)
 		cct_heap_join(&f->total_heap, &p->heap[id]);
+}
+
+void figures_add_division(struct figures *f, struct cct *t, node_id id)
+{
+	if (cct_is_net(t))
+		cct_division_add(&f->division,
+				 &cct_sampled_of(t, id)->division);
 }
 
 void figures_add(struct figures *f, const struct figures *more)
@@ -446,6 +456,8 @@ void figures_add(struct figures *f, const struct figures *more)
 	f->raw_total += more->raw_total;
 	f->self_variance += more->self_variance;
 	f->total_variance += more->total_variance;
+	cct_division_add(&f->division, &more->division);
+	f->below_variance += more->below_variance;
 	f->cpu += more->cpu;
 	f->off += more->off;
 	f->ready += more->ready;
@@ -473,7 +485,9 @@ METRIC_GETTER(metric_error)
 	const struct figures *const f = row;
 	const bool of_total = m->name[0] == 't';
 	const bool of_cpu = (m->flags & METRIC_SWITCHES) != 0;
-	const double variance = of_total ? f->total_variance : f->self_variance;
+	const double variance = cct_division_variance(&f->division) +
+		(of_total ? f->total_variance + f->below_variance :
+			    f->self_variance);
 
 	v->count = (uint64_t)(sqrt(variance) + 0.5);
 	v->whole = of_total ? of_cpu ? f->total_cpu : f->total :

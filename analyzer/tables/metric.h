@@ -213,6 +213,10 @@ struct figures {
 	 * the variances of the net ones, in ticks squared; else 0. */
 	ticks raw_self, raw_total;
 	double self_variance, total_variance;
+	/* Beside them, of how functions' times are divided among stacks: of
+	 * self, and of what total has of other functions'. */
+	struct cct_division division;
+	double below_variance;
 	/* On and off the CPU: parts of self, and of total; 0 without switches.
 	 * The rest of them is time for which switches are not known. */
 	ticks cpu, off, total_cpu, total_off;
@@ -227,7 +231,7 @@ struct figures {
  * collected. */
 struct node_totals {
 	uint64_t *total, *suspended, *raw, *off, *ready, *unknown;
-	double *variance;
+	double *variance, *below; /* the latter is cct_division_below's */
 	struct cct_heap *heap;
 };
 void node_totals_init(struct node_totals *, struct cct *);
@@ -240,6 +244,9 @@ void figures_add_self(struct figures *, struct cct *, node_id);
 void figures_add_total(struct figures *, const struct node_totals *, node_id);
 /* Add its calls, with those of them that have no records, and its self. */
 void figures_add_own(struct figures *, struct cct *, node_id);
+/* Add how exactly its self is known as a part of its function's, to a row of
+ * this function alone. */
+void figures_add_division(struct figures *, struct cct *, node_id);
 /* Add all of the other figures but func. */
 void figures_add(struct figures *, const struct figures *);
 

@@ -71,6 +71,7 @@ static void set_figures(struct nodes *n, node_id id)
 
 	f->func = c->func;
 	figures_add_own(f, n->session->cct, id);
+	figures_add_division(f, n->session->cct, id);
 	figures_add_total(f, &n->totals, id);
 	f->recursive = n->row.is_outermost ? 0 : c->calls;
 	f->suspended = n->totals.suspended[id];

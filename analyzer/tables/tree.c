@@ -99,21 +99,14 @@ struct tree_row *tree_add(struct tree_rows *rows)
 struct top_down {
 	const struct recursion *recursion;
 	struct node_totals totals;
-	double *divided;        /* by node: see struct cct_sampled; totals */
 };
 
 struct top_down *top_down_new(const struct recursion *r)
 {
 	struct top_down *const t = mem_alloc(sizeof(*t));
-	const node_id n = (node_id)cct_count(r->tree);
 
 	t->recursion = r;
 	node_totals_init(&t->totals, r->tree);
-	t->divided = mem_alloc((n + 1) * sizeof(*t->divided));
-	for (node_id id = n; id > 0 && cct_is_net(r->tree); id--) {
-		t->divided[id] += cct_sampled_of(r->tree, id)->divided;
-		t->divided[cct_get(r->tree, id)->parent] += t->divided[id];
-	}
 	return t;
 }
 
@@ -122,7 +115,7 @@ void top_down_free(struct top_down *t)
 	if (!t)
 		return;
 	node_totals_fini(&t->totals);
-	mem_free_all(t->divided, t);
+	mem_free(t);
 }
 
 /* A row's `from` is its node. */
@@ -147,11 +140,8 @@ static void add(void *of, const struct tree_row *parent, struct tree_rows *to)
 			.recursive = t->recursion->recursive[id],
 			.suspended = t->totals.suspended[id] };
 		figures_add_own(&row->f, cct, id);
+		figures_add_division(&row->f, cct, id);
 		figures_add_total(&row->f, &t->totals, id);
-		if (cct_is_net(cct))
-			row->f.self_variance += cct_sampled_of(cct,
-							       id)->divided;
-		row->f.total_variance += t->divided[id];
 		assert(row->f.self <= row->f.total && row->levels > 0);
 	}
 }

@@ -791,7 +791,8 @@ void test_net_division_has_an_error(void)
 				cct_sampled_of(s->cct, id[i]);
 			const double off = fabs((double)self_of(id[i]) -
 						truth[i] * (double)MS);
-			const double error = sqrt(of->variance + of->divided);
+			const double error = sqrt(of->variance +
+				cct_division_variance(&of->division));
 
 			inside += off <= 2 * error;
 			near += off <= error / 4;

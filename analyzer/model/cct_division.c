@@ -1,0 +1,135 @@
+/* cct_division.c - how exactly a function's time is divided among its nodes. A
+ * node's part is its weight in the sum of all weights, each of which is known
+ * with an error: where one part is too long, others are too short, and the sum
+ * is exact.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/model/cct.h"
+
+#include <math.h>
+
+/* Of a part s of a sum, whose own doubt is q of Q, q (1-s)^2 + (Q-q) s^2; here
+ * each node's part may have been made shorter since. */
+double cct_division_variance(const struct cct_division *d)
+{
+	return fmax(d->doubt - 2 * d->share * d->cross +
+		    d->share * d->share * d->all, 0);
+}
+
+/* ---- what lies below a node --------------------------------------------- */
+
+/* A node and its place in the order of a walk from the roots down. */
+struct at { func_id func; uint32_t order; node_id node; };
+
+ORDER_BY(by_function, struct at, UP(func) ?: UP(order))
+
+static node_id walk_on(struct cct *t, node_id id)
+{
+	if (cct_get(t, id)->child)
+		return cct_get(t, id)->child;
+	while (id != 0 && cct_get(t, id)->sibling == 0)
+		id = cct_get(t, id)->parent;
+	return id != 0 ? cct_get(t, id)->sibling : 0;
+}
+
+/* Those that have errors, by function, each in the order of the walk. */
+static struct at *sort_nodes(struct cct *t, size_t *count)
+{
+	struct at *const at = mem_alloc((cct_count(t) + 1) * sizeof(*at));
+	uint32_t order = 0;
+
+	*count = 0;
+	for (node_id id = cct_first_root(t); id != 0; id = walk_on(t, id))
+		if (cct_sampled_of(t, id)->division.all > 0)
+			at[(*count)++] = (struct at){ cct_get(t, id)->func,
+						      order++, id };
+	qsort(at, *count, sizeof(*at), by_function);
+	return at;
+}
+
+/* The innermost node that is on both paths, 0: none. Parents have lower
+ * numbers. */
+static node_id common(struct cct *t, node_id a, node_id b)
+{
+	while (a != b)
+		if (a > b)
+			a = cct_get(t, a)->parent;
+		else
+			b = cct_get(t, b)->parent;
+	return a;
+}
+
+/* One function's nodes, and those where its nodes' paths part: those of the
+ * path that is being walked, with the sums of what was walked below each. */
+struct fork { node_id node; struct cct_division sum; };
+struct forks {
+	struct cct *t;
+	struct fork *at; size_t count, room;
+	func_id func;
+	double *variance;   /* by node: the sum of those below it is its own */
+	double *own;        /* of these, the part of the node's function */
+};
+
+static void push(struct forks *f, node_id node)
+{
+	*vec_add(&f->at, &f->room, &f->count) = (struct fork){ .node = node };
+}
+
+/* All below the last one was walked. above: what its path shares with that of
+ * the next, 0: nothing. */
+static void pop(struct forks *f, node_id above)
+{
+	const struct fork last = f->at[--f->count];
+	const double variance = cct_division_variance(&last.sum);
+
+	f->variance[last.node] += variance;
+	if (cct_get(f->t, last.node)->func == f->func)
+		f->own[last.node] = variance;
+	if (above != 0 && (f->count == 0 || f->at[f->count - 1].node < above))
+		push(f, above);
+	if (f->count == 0)
+		return;
+	f->variance[f->at[f->count - 1].node] -= variance;
+	cct_division_add(&f->at[f->count - 1].sum, &last.sum);
+}
+
+static void walk_function(struct forks *f, const struct at *at, size_t count)
+{
+	f->func = at->func;
+	for (size_t i = 0; i < count; i++) {
+		const node_id above = f->count == 0 ? 0 :
+			common(f->t, f->at[f->count - 1].node, at[i].node);
+
+		while (f->count > 0 && f->at[f->count - 1].node > above)
+			pop(f, above);
+		push(f, at[i].node);
+		f->at[f->count - 1].sum =
+			cct_sampled_of(f->t, at[i].node)->division;
+	}
+	while (f->count > 0)
+		pop(f, 0);
+}
+
+double *cct_division_below(struct cct *t)
+{
+	const size_t n = cct_count(t) + 1;
+	struct forks f = { .t = t, .variance = mem_alloc(n * sizeof(double)),
+			   .own = mem_alloc(n * sizeof(double)) };
+	size_t count;
+	struct at *const at = sort_nodes(t, &count);
+
+	for (size_t i = 0, next; i < count; i = next) {
+		next = i + 1;
+		while (next < count && at[next].func == at[i].func)
+			next++;
+		walk_function(&f, at + i, next - i);
+	}
+	for (node_id id = (node_id)n - 1; id > 0; id--) {
+		f.variance[cct_get(t, id)->parent] += f.variance[id];
+		f.variance[id] = fmax(f.variance[id] - f.own[id], 0);
+	}
+	mem_free_all(at, f.own, f.at);
+	return f.variance;
+}

@@ -1,0 +1,308 @@
+/* test_division.c - times of a reference that are divided among stacks: tables
+ * have the error of that, too, whatever stacks a row adds up.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/mem.h"
+#include "analyzer/correct/correct.h"
+#include "analyzer/tables/bottom_up.h"
+#include "analyzer/tables/callers.h"
+#include "analyzer/tables/flat.h"
+#include "analyzer/tables/tree.h"
+#include "tests/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MS UINT64_C(1000000) /* ticks: the clock has 1 GHz */
+
+/* main calls OUTER functions, each of these all of MIDDLE others, and each of
+ * these f, which calls leaf. */
+enum { OUTER = 2, MIDDLE = 3, STACKS = OUTER * MIDDLE };
+enum { PROBE, IN_F, IN_LEAF, PLACES };
+enum { OFTEN = 50 };    /* samples of the reference in a ms */
+
+static struct session *s;
+static func_id f, leaf, middle[MIDDLE], outer[OUTER];
+static double of_f[OUTER][MIDDLE], of_leaf[OUTER][MIDDLE]; /* ms */
+static uint64_t state = 88172645463325252;
+
+static double uniform(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return ((double)(state >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* How many events, of so many on average. */
+static unsigned poisson(double mean)
+{
+	double t = -log(uniform());
+	unsigned n = 0;
+
+	for (; t < mean; n++)
+		t -= log(uniform());
+	return n;
+}
+
+static void sample(node_id id, uint32_t place, unsigned n)
+{
+	while (n-- > 0)
+		cct_add_sample(s->cct, &(struct cct_sample){
+			.node = id, .place = place, .period = (uint32_t)MS });
+}
+
+/* Calls that cost 40 ns, of a function that takes so long; what is seen of
+ * both, a time each ms. */
+static node_id add_drawn(node_id parent, func_id func, uint32_t place,
+			 double *ms)
+{
+	const node_id id = cct_child(s->cct, parent, func, 0);
+	const double calls = 1e6 * uniform(), cost = calls * 40e-6;
+
+	*ms = 20 * exp(3 * uniform());
+	cct_get(s->cct, id)->calls = (uint64_t)calls;
+	cct_get(s->cct, id)->self = (uint64_t)((*ms + cost) * (double)MS);
+	sample(id, place, poisson(*ms));
+	sample(id, PROBE, poisson(cost));
+	return id;
+}
+
+static node_id add(node_id parent, func_id func)
+{
+	const node_id id = cct_child(s->cct, parent, func, 0);
+
+	cct_get(s->cct, id)->calls = 1000;
+	return id;
+}
+
+static void refer(uint32_t place, double ms)
+{
+	struct reference *const r = &s->reference;
+	const unsigned n = poisson(OFTEN * ms);
+
+	r->at[r->count++] = (struct reference_count){
+		1, 0, n, (double)n * (double)MS / OFTEN, place, 0 };
+	r->samples += n;
+	r->ns += (double)n * (double)MS / OFTEN;
+}
+
+static void begin(void)
+{
+	static const uint8_t build[20] = { 1 };
+	elf_id elf;
+	char name[] = "a";
+
+	s = session_new(0);
+	s->tick_hz = 1000000000;
+	s->places = mem_alloc(PLACES * sizeof(*s->places));
+	s->place_count = PLACES;
+	elf = func_module(s->funcs, "/bin/made-up", build, sizeof(build),
+			  4096);
+	f = func_native(s->funcs, elf, 16);
+	leaf = func_native(s->funcs, elf, 32);
+	for (int i = 0; i < MIDDLE; i++, name[0]++)
+		middle[i] = func_native(s->funcs, elf, 64 + 16 * (uint64_t)i);
+	for (int i = 0; i < OUTER; i++)
+		outer[i] = func_native(s->funcs, elf, 640 + 16 * (uint64_t)i);
+	s->places[PROBE] = (struct code_place){ .module = elf,
+						.kind = PLACE_PROBE };
+	s->places[IN_F] = (struct code_place){ .module = elf, .offset = 16,
+		.kind = PLACE_OWN, .func = f };
+	s->places[IN_LEAF] = (struct code_place){ .module = elf, .offset = 32,
+		.kind = PLACE_OWN, .func = leaf };
+	cct_collect_samples(s->cct);
+}
+
+static void draw(void)
+{
+	const node_id root = cct_root(s->cct, 0);
+	double sum_f = 0, sum_leaf = 0;
+
+	for (int o = 0; o < OUTER; o++) {
+		const node_id top = add(root, outer[o]);
+
+		for (int m = 0; m < MIDDLE; m++) {
+			const node_id at = add_drawn(add(top, middle[m]), f,
+						     IN_F, &of_f[o][m]);
+
+			add_drawn(at, leaf, IN_LEAF, &of_leaf[o][m]);
+			sum_f += of_f[o][m];
+			sum_leaf += of_leaf[o][m];
+		}
+	}
+	s->reference.kind = REFERENCE_RUN;
+	s->reference.at = mem_alloc(2 * sizeof(*s->reference.at));
+	refer(IN_F, sum_f);
+	refer(IN_LEAF, sum_leaf);
+	net_place(s);
+	net_apply(s);
+	reference_apply(s, s->text);
+	REQUIRE(s->net.is_net == NET_REFERENCE);
+}
+
+/* How often the truth lies inside twice the error, and inside a quarter. */
+struct tally { unsigned inside, near, all; };
+
+static void count(struct tally *t, double is, double error, double ms)
+{
+	const double off = fabs(is - ms * (double)MS);
+
+	t->all++;
+	t->inside += off <= 2 * error;
+	t->near += off <= error / 4;
+}
+
+static double error_of(const struct metric_view *view, const char *metric,
+		       const void *row)
+{
+	struct metric_value v;
+
+	metric_get(metric_find(view, metric),
+		   &(struct metric_source){ s, NULL, false }, row, &v);
+	return (double)v.count;
+}
+
+static void check_tally(const char *what, const struct tally *t)
+{
+	printf("note: %s: %u of %u inside 2 errors, %u inside 1/4\n", what,
+	       t->inside, t->all, t->near);
+	CHECK(t->inside >= t->all * 19 / 20);
+	CHECK(t->near < t->all / 2);
+}
+
+/* ---- tables ------------------------------------------------------------- */
+
+static void each_time(void (*look)(struct tally *), const char *what)
+{
+	struct tally t = { 0, 0, 0 };
+
+	for (int time = 0; time < 300; time++) {
+		begin();
+		draw();
+		look(&t);
+		session_free(s);
+	}
+	check_tally(what, &t);
+}
+
+/* f's calls by one function come from OUTER stacks. */
+static void look_at_callers(struct tally *t)
+{
+	struct callers *const c = callers_new(s->cct, func_count(s->funcs));
+	size_t n;
+	struct callers_row *const rows = callers_rows(c, f, false,
+		metric_find(&callers_view, "calls"), &n);
+
+	CHECK_EQ(n, MIDDLE);
+	for (size_t i = 0; i < n; i++) {
+		double self = 0, total = 0;
+		int m = 0;
+
+		while (middle[m] != rows[i].f.func)
+			m++;
+		for (int o = 0; o < OUTER; o++) {
+			self += of_f[o][m];
+			total += of_f[o][m] + of_leaf[o][m];
+		}
+		count(t, (double)rows[i].f.self,
+		      error_of(&callers_view, "self-error", &rows[i]), self);
+		count(t, (double)rows[i].f.total,
+		      error_of(&callers_view, "total-error", &rows[i]), total);
+	}
+	mem_free(rows);
+	callers_free(c);
+}
+
+void test_division_has_an_error_in_callers(void)
+{
+	each_time(look_at_callers, "callers");
+}
+
+/* leaf, and from there up; the rows that end in a function of the middle. */
+static struct tally *up_tally;
+
+static bool look_at_row(void *path, const struct tree_row *row)
+{
+	func_id *const at = path;
+	double self = 0;
+
+	at[row->depth < 8 ? row->depth : 7] = row->f.func;
+	for (int m = 0; m < MIDDLE; m++) {
+		if (row->depth != 3 || at[1] != leaf || at[2] != f ||
+		    at[3] != middle[m])
+			continue;
+		for (int o = 0; o < OUTER; o++)
+			self += of_leaf[o][m];
+		count(up_tally, (double)row->f.self,
+		      error_of(&tree_bottom_up_views[METRIC_BY_TIME],
+			       "self-error", row), self);
+	}
+	return true;
+}
+
+static void look_at_bottom_up(struct tally *t)
+{
+	struct recursion *const fold = recursion_new(s->cct, RECURSION_NONE,
+						     func_count(s->funcs));
+	struct bottom_up *const up = bottom_up_new(fold,
+						   func_count(s->funcs));
+	const struct tree_source source = bottom_up_source(up);
+	const unsigned before = t->all;
+	func_id path[8] = { 0 };
+
+	up_tally = t;
+	tree_each(&source, metric_find(&tree_bottom_up_views[METRIC_BY_TIME],
+				       "self"), look_at_row, path);
+	CHECK_EQ(t->all - before, MIDDLE);
+	bottom_up_free(up);
+	recursion_free(fold);
+}
+
+void test_division_has_an_error_bottom_up(void)
+{
+	each_time(look_at_bottom_up, "bottom-up");
+}
+
+/* Of all that one function of the outside calls: f's stacks, and leaf's. */
+static void look_at_functions(struct tally *t)
+{
+	struct flat *const table = flat_new(s, NULL);
+
+	for (size_t i = 0; i < table->count; i++) {
+		const struct flat_row *const row = &table->rows[i];
+		double total = 0;
+
+		if (row->f.func == f || row->f.func == leaf)
+			CHECK(cct_division_variance(&row->f.division) <
+			      1e-6 * row->f.self_variance);
+		for (int o = 0; o < OUTER; o++)
+			for (int m = 0; m < MIDDLE; m++)
+				total += outer[o] == row->f.func ?
+					 of_f[o][m] + of_leaf[o][m] : 0;
+		if (total > 0)
+			count(t, (double)row->f.total,
+			      sqrt(row->f.total_variance +
+				   row->f.below_variance), total);
+	}
+	flat_free(table);
+}
+
+void test_division_has_an_error_in_totals(void)
+{
+	each_time(look_at_functions, "totals");
+}
+
+/* All that there is of a function is below the root. */
+void test_division_of_all_is_exact(void)
+{
+	double *below;
+
+	begin();
+	draw();
+	below = cct_division_below(s->cct);
+	CHECK(below[cct_first_root(s->cct)] < 1e6);
+	CHECK(below[cct_get(s->cct, cct_first_root(s->cct))->child] > 1e12);
+	mem_free(below);
+	session_free(s);
+}
