@@ -17,8 +17,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Steps of the request, and of each of those because of whom it waited. */
-enum { USUAL_TOP = 30, TOP_BELOW = 5 };
+/* Steps of the request, and of each of those because of whom it waited; and its
+ * sums. */
+enum { USUAL_TOP = 30, TOP_BELOW = 5, TOP_SUMS = 10 };
 /* Two stacks in a line may be of any length. */
 enum { PIPED = 160 };
 /* Two that wait for one another by turns could be followed for ever. */
@@ -29,6 +30,7 @@ enum { MOST_SPANS = 2000000 };
 /* The options; NULL: not given. */
 static const char *arg_call, *arg_id, *arg_mark;
 static size_t arg_requests = 1, arg_depth = 3;
+static bool arg_sums;
 
 static uint32_t id_pid;
 static uint64_t id_serial;
@@ -272,6 +274,124 @@ static void print_title(const struct session *s, size_t number,
 	puts("\n");
 }
 
+/* ---- sums --------------------------------------------------------------- */
+
+struct sum_row {
+	uint64_t request, steps;
+	ticks time, longest;
+	const char *what, *kind, *address, *symbol, *function, *object;
+};
+
+#define SUM_AT(field) METRIC_AT(struct sum_row, field)
+
+static const struct metric sum_metrics[] = {
+	{ "request", METRIC_NUMBER, SUM_AT(request) },
+	{ "time", METRIC_TIME, SUM_AT(time) },
+	{ "longest", METRIC_TIME, SUM_AT(longest), .drop = 1 },
+	{ "steps", METRIC_COUNT, SUM_AT(steps) },
+	{ "what", METRIC_TEXT, SUM_AT(what) },
+	{ "object", METRIC_TEXT, METRIC_DROP_EMPTY, SUM_AT(object),
+	  .shrink = 12 },
+	{ "kind", METRIC_TEXT, SUM_AT(kind) },
+	{ "address", METRIC_TEXT, SUM_AT(address) },
+	{ "symbol", METRIC_TEXT, SUM_AT(symbol) },
+	{ "function", METRIC_TEXT, METRIC_NAME | METRIC_KEEP_END, "in",
+	  "function", SUM_AT(function), .shrink = 24 },
+	{ .name = NULL }
+};
+
+static const struct metric_view sum_view = {
+	sum_metrics, "time,longest,steps,what,object,function",
+	"request,time,longest,steps,what,kind,address,symbol,function"
+};
+
+static void print_sum(struct table *t, const struct waits *w, size_t request,
+		      const struct path_sum *of)
+{
+	struct func_table *const funcs = t->source.session->funcs;
+	const struct stack_frame *const f = of->stack == 0 ? NULL :
+				stack_table_get(w->stacks, of->stack);
+	const bool is_wait = of->kind == PATH_WAITS;
+	const struct func *const place = !is_wait || of->place == 0 ? NULL :
+					 func_get(funcs, of->place);
+	char room[48];
+	struct sum_row r = { .request = request, .steps = of->steps,
+		.time = of->time, .longest = of->longest,
+		.what = words[of->kind],
+		.kind = is_wait ? waits_kind_name(of->of.kind) : "",
+		.symbol = place && place->kind == FUNC_NATIVE ? place->name :
+			  "",
+		.function = f ? stack_frame_name(funcs, f, room) : "" };
+	char *const address = !is_wait ? mem_copy("") :
+			      mem_print("0x%" PRIx64, of->of.address);
+	char *const object = mem_print("%s%s%s", r.kind, is_wait ? " " : "",
+				       r.symbol[0] ? r.symbol : address);
+
+	r.address = address;
+	r.object = object;
+	table_row(t, &r);
+	mem_free_all(address, object);
+}
+
+/* What is not shown is one row. */
+static void print_sums(struct table *t, const struct waits *w, size_t request,
+		       const struct path_sum *list, size_t count, size_t top)
+{
+	struct sum_row rest = { .what = "[others]", .kind = "", .address = "",
+		.symbol = "", .function = "", .object = "" };
+
+	for (size_t i = 0; i < count; i++) {
+		if (i < top || count == top + 1) {
+			print_sum(t, w, request, &list[i]);
+			continue;
+		}
+		rest.time += list[i].time;
+		rest.longest = MAX(rest.longest, list[i].longest);
+		rest.steps += list[i].steps;
+	}
+	if (rest.steps > 0)
+		table_row(t, &rest);
+}
+
+/* Before the steps, unless each of these is a sum by itself. */
+static void show_sums(struct table *t, const struct waits *w,
+		      const struct steps *steps)
+{
+	struct table sums = { .source = t->source, .piped = PIPED };
+	size_t count, own = 0;
+	struct path_sum *const list = path_sums(w, steps->at, steps->count,
+						&count);
+
+	for (size_t i = 0; i < steps->count; i = step_next(steps, i))
+		own++;
+	if (arg_sums || own > count) {
+		table_choose_fixed(&sums, &sum_view, NULL);
+		table_begin(&sums);
+		print_sums(&sums, w, 0, list, count, arg_sums ?
+			   table_top(USUAL_TOP) : TOP_SUMS);
+		table_end(&sums);
+		if (!arg_sums)
+			putchar('\n');
+	}
+	mem_free(list);
+}
+
+static void print_rows(struct table *t, const struct waits *w, size_t number,
+		       const struct steps *steps)
+{
+	struct path_sum *list;
+	size_t count;
+
+	if (!arg_sums) {
+		for (size_t i = 0; i < steps->count; i++)
+			print_step(t, w, number, &steps->at[i]);
+		return;
+	}
+	list = path_sums(w, steps->at, steps->count, &count);
+	print_sums(t, w, number, list, count, table_top(SIZE_MAX));
+	mem_free(list);
+}
+
 static void print_request(struct table *t, const struct waits *w,
 			  struct path *p, const struct request *r,
 			  size_t number)
@@ -281,14 +401,17 @@ static void print_request(struct table *t, const struct waits *w,
 						  (uint32_t)arg_depth, &count);
 	const struct steps steps = { list, count, 0 };
 
-	if (!t->csv) {
+	if (t->csv) {
+		print_rows(t, w, number, &steps);
+	} else {
 		print_title(t->source.session, number, r, &steps);
+		show_sums(t, w, &steps);
+	}
+	if (!t->csv && !arg_sums) {
 		table_begin(t);
 		print_steps(t, w, &steps, table_top(USUAL_TOP));
 		table_end(t);
 	}
-	for (size_t i = 0; t->csv && i < count; i++)
-		print_step(t, w, number, &list[i]);
 	mem_free(list);
 }
 
@@ -457,7 +580,7 @@ static void print_requests(struct reading *r, const struct chronicle_found *f,
 	char text[OUT_NUMBER];
 
 	reading_print_header(&r->load);
-	table_choose_fixed(&t, &view, NULL);
+	table_choose_fixed(&t, arg_sums ? &sum_view : &view, NULL);
 	if (t.csv)
 		table_begin(&t);
 	for (size_t i = 0; i < all->count; i++)
@@ -525,6 +648,9 @@ static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'd', .name = "depth", .arg = "N",
 	  .to = &arg_depth, .help = "what those did meanwhile because of whom "
 	  "it waited, and those because of whom these did, and so on" },
+	{ .type = OPT_FLAG, .name = "sums", .to = &arg_sums,
+	  .help = "in place of the steps, only how long they took in all, by "
+	  "what the request did and in which function" },
 	TABLE_TOP("steps to show, the longest", 30),
 	TABLE_CSV("rows for scripts: full names, times in ns"),
 	{ .type = OPT_END }
@@ -548,6 +674,10 @@ const struct cmd cmd_path = {
 	"because of: who held it, or let it go on), is blocked in another\n"
 	"call, sleeps in none (other wait), or is suspended (because of: who\n"
 	"resumed it).\n"
+	"\n"
+	"Before the steps stands how long they took in all, by what the\n"
+	"request did and in which function: this adds up to its wall time,\n"
+	"too. --sums shows that alone, also in CSV and JSON.\n"
 	"\n"
 	"Below a step that waits or is suspended, indented, are the steps of\n"
 	"the one whom it was because of, in the same time.\n"

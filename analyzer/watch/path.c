@@ -557,3 +557,55 @@ struct path_step *path_steps(struct path *p, const struct path_who *who,
 	p->count = p->room = 0;
 	return steps;
 }
+
+/* ---- sums --------------------------------------------------------------- */
+
+static func_id innermost(const struct waits *w, stack_id stack)
+{
+	const struct stack_frame *const f = stack == 0 ? NULL :
+				stack_table_get(w->stacks, stack);
+
+	return f && !(f->flags & (STACK_OMITTED | STACK_BEFORE)) ? f->func : 0;
+}
+
+static bool is_of(const struct waits *w, const struct path_sum *sum,
+		  const struct path_step *step)
+{
+	return sum->kind == step->kind &&
+	       innermost(w, sum->stack) == innermost(w, step->stack) &&
+	       (step->kind != PATH_WAITS ||
+		waits_compare(&sum->of, &step->of) == 0);
+}
+
+ORDER_BY(by_falling_time, struct path_sum,
+	 DOWN(time) ?: UP(kind) ?: UP(stack))
+
+/* There are few of them. */
+struct path_sum *path_sums(const struct waits *w, const struct path_step *step,
+			   size_t n, size_t *count)
+{
+	struct path_sum *list = NULL;
+	size_t room = 0, k;
+
+	*count = 0;
+	for (size_t i = 0; i < n; i++, step++) {
+		const ticks time = step->end - step->begin;
+
+		if (step->depth > 0)
+			continue;
+		for (k = 0; k < *count && !is_of(w, &list[k], step); k++)
+			;
+		if (k == *count)
+			*vec_add(&list, &room, count) = (struct path_sum){
+				.kind = step->kind, .stack = step->stack,
+				.place = step->place, .of = step->of };
+		list[k].time += time;
+		list[k].steps++;
+		if (time > list[k].longest) {
+			list[k].longest = time;
+			list[k].stack = step->stack;
+		}
+	}
+	order_sort(list, *count, by_falling_time);
+	return list;
+}

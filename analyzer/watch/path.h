@@ -60,6 +60,21 @@ struct path_step *path_steps(struct path *, const struct path_who *,
 			     ticks from, ticks to, uint32_t depth,
 			     size_t *count);
 
+/* The request's own steps of one kind in one function, waiting for one object,
+ * together. */
+struct path_sum {
+	enum path_kind kind;
+	stack_id stack;          /* of its longest step; 0: not known */
+	struct waits_object of;  /* PATH_WAITS */
+	func_id place;
+	ticks time, longest;
+	uint64_t steps;
+};
+/* They add up to the time of the steps of depth 0; by falling time. The caller
+ * frees the array with mem_free. */
+struct path_sum *path_sums(const struct waits *, const struct path_step *,
+			   size_t n, size_t *count);
+
 /* Decisions: of a lock whose holders changed while it was waited for there is a
  * step for each. Whoever ran instead is a guess: the kernel does not say on
  * which core a thread waited. */

@@ -25,6 +25,30 @@ END {
 		}
 	exit bad || !(50 in wall) || deep == 0
 }' "$T/slow" "$T/steps" || fail "steps do not add up"
+"$W" path --call '*' --requests 50 --sums --csv "$T/t" 2>/dev/null >"$T/sums"
+awk -F, 'FNR == 1 {
+	for (i = 1; i <= NF; i++)
+		at[NR == FNR, $i] = i
+	next
+}
+NR == FNR {
+	if ($at[1, "depth"] == 0) {
+		time[$1, $at[1, "what"]] += $at[1, "time_ns"]
+		steps[$1] += 1
+	}
+	next
+}
+{
+	time[$1, $at[0, "what"]] -= $at[0, "time_ns"]
+	steps[$1] -= $at[0, "steps"]
+	rows++
+}
+END {
+	for (r in time) off += time[r] ^ 2 > 900
+	for (r in steps) off += steps[r] != 0
+	exit off || rows < 50
+}' "$T/steps" "$T/sums" || fail "sums are not those of the steps"
+same sums 0 "$W" path --call body --sums t
 same none 1 "$W" path t
 same two 1 "$W" path --id 102 --call body t
 same half 1 "$W" path --mark tick t

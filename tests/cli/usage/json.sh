@@ -34,6 +34,7 @@ callers --all
 coroutines
 coroutines --by body
 coroutines --history 101
+path --call body --sums
 stacks --at 1us
 trim --min-share 0 --below 1000000000
 merge
