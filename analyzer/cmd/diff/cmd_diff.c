@@ -5,19 +5,15 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/cmd/diff/diff.h"
 #include "analyzer/cmd/shared/cmd.h"
-#include "analyzer/cmd/shared/sides.h"
 #include "analyzer/cmd/shared/table.h"
 #include "analyzer/load/completeness.h"
-#include "analyzer/merge/counts.h"
 #include "analyzer/merge/diff.h"
 #include "analyzer/out/out_number.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-/* Rows that are shown unless --top says otherwise. */
-enum { USUAL_TOP = 20 };
 
 /* Changes that are smaller than this share are left out, unless --min-share
  * says otherwise; of counts none are. */
@@ -25,8 +21,9 @@ enum { USUAL_TOP = 20 };
 
 /* The options. arg_limit, arg_min -1: --fail-over, --min-share were not given.
  * Without --sort, rows are in the order of what they add. */
-static double arg_min = -1, arg_limit = -1;
-static bool arg_counts, arg_all;
+double arg_min = -1, arg_limit = -1;
+bool arg_all;
+static bool arg_counts, arg_heap;
 
 /* ---- rows --------------------------------------------------------------- */
 
@@ -239,15 +236,20 @@ static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .name = "counts", .to = &arg_counts,
 	  .help = "compare calls and distinct stacks alone, which are exact "
 	  "on any machine" },
+	{ .type = OPT_FLAG, .name = "heap", .to = &arg_heap,
+	  .help = "compare the memory that functions take, of traces "
+	  "recorded with weft record --heap" },
 	{ .type = OPT_SHARE, .letter = 'm', .name = "min-share",
 	  .arg = "PERCENT", .to = &arg_min, .help = "leave out rows that add "
 	  "or take less than this share of the time before (default: "
-	  "0.1; with --counts, of the function's calls: 0)" },
+	  "0.1; with --counts, of the function's calls, with --heap, of "
+	  "all memory: 0)" },
 	{ .type = OPT_GROWTH, .name = "fail-over", .arg = "PERCENT",
 	  .to = &arg_limit, .help = "exit with status 4 if a single change "
 	  "that is not chance adds more than this share of the time "
 	  "before (see share; with --counts: of a function's calls, or of "
-	  "its distinct stacks); times are compared as with --raw" },
+	  "its distinct stacks; with --heap: of what all functions had in "
+	  "use, or took); times are compared as with --raw" },
 	TABLE_OPTS(view),
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_net_opts },
@@ -294,7 +296,7 @@ static struct line *find_lines(const struct sides *sides, size_t *count,
  * worth a line. */
 static void print_lines(const struct sides *sides, struct table *t)
 {
-	const size_t top = table_top(USUAL_TOP);
+	const size_t top = table_top(DIFF_TOP);
 	size_t count, hidden;
 	struct line *const lines = find_lines(sides, &count, &hidden);
 	char changes[OUT_NUMBER];
@@ -350,182 +352,6 @@ static enum cmd_exit compare_times(struct sides *sides, struct table *t)
 	return judge(sides);
 }
 
-/* ---- counts ------------------------------------------------------------- */
-
-/* A row of --counts: its function, in the session of the side that it is of. */
-struct count_line { func_id func; const struct counts_row *row; };
-
-static const struct counts_row *counts_of(const void *line)
-{
-	return ((const struct count_line *)line)->row;
-}
-
-/* was, is: calls in one session. Where they vary, the table has the range. */
-static METRIC_GETTER(get_calls)
-{
-	const struct counts_side *const side =
-		&counts_of(row)->side[m->name[0] == 'i'];
-	char least[OUT_NUMBER], most[OUT_NUMBER];
-
-	v->count = m->name[0] == 'i' ? side->least : side->most;
-	if (side->least == side->most)
-		return;
-	metric_show(v, "%s-%s", out_number_count(least, side->least),
-		    out_number_count(most, side->most));
-}
-
-static METRIC_GETTER(get_stacks)
-{
-	v->count = counts_of(row)->side[m->name[7] == 'i'].stacks;
-}
-
-/* What differs, with its sign. */
-static METRIC_GETTER(get_change)
-{
-	const struct counts_row *const r = counts_of(row);
-	const bool by_calls = r->change != 0;
-	const int64_t more = by_calls ? r->change : r->stacks;
-	char count[OUT_NUMBER];
-
-	metric_show(v, "%s%s%s", more < 0 ? "-" : "+",
-		    out_number_count(count, (uint64_t)llabs(more)),
-		    by_calls ? "" : llabs(more) == 1 ? " stack" : " stacks");
-}
-
-static const struct metric count_metrics[] = {
-	{ "change", METRIC_TEXT, 0, .get = get_change, .help = "what differs" },
-	{ "was", METRIC_COUNT, 0, NULL, "calls_was", .get = get_calls,
-	  .help = "calls a session, before" },
-	{ "is", METRIC_COUNT, 0, NULL, "calls_is", .get = get_calls,
-	  .help = "calls a session, after" },
-	{ "stacks-was", METRIC_COUNT, 0, "stacks", .get = get_stacks,
-	  .help = "distinct stacks, before" },
-	{ "stacks-is", METRIC_COUNT, 0, "are", .get = get_stacks,
-	  .help = "distinct stacks, after" },
-	METRIC_PLACE(struct count_line, func, "", ""),
-	{ "name", METRIC_TEXT, METRIC_NAME, "function", "function",
-	  METRIC_AT(struct count_line, func), metric_function, .shrink = 20,
-	  .help = "the function" },
-	{ .name = NULL }
-};
-
-static const struct metric_view count_view = {
-	count_metrics, "change,was,is,stacks-was,stacks-is,language,file,name",
-	"was,is,stacks-was,stacks-is,name,language,module,file,line"
-};
-
-static void print_counts(const struct counts *c)
-{
-	char was[OUT_NUMBER], is[OUT_NUMBER];
-	const double before = (double)c->calls[0] / (double)c->sessions[0];
-	const double after = (double)c->calls[1] / (double)c->sessions[1];
-
-	table_note("a session's calls: %s before, %s after (%+.3g%%)",
-		   out_number_count(was, (uint64_t)(before + 0.5)),
-		   out_number_count(is, (uint64_t)(after + 0.5)),
-		   before > 0 ? 100 * (after / before - 1) : 0);
-	table_note("distinct stacks: %s before, %s after",
-		   out_number_count(was, c->stacks[0]),
-		   out_number_count(is, c->stacks[1]));
-}
-
-static bool is_enough(const struct counts_row *r)
-{
-	const uint64_t most = r->side[0].most;
-
-	return arg_min <= 0 || most == 0 || !r->change ||
-	       100 * (double)llabs(r->change) >= arg_min * (double)most;
-}
-
-static void print_count_lines(const struct sides *sides,
-			      const struct counts *c)
-{
-	struct table t = { .csv = table_args.csv };
-	const size_t top = table_top(USUAL_TOP);
-	size_t shown = 0, left = 0;
-
-	table_choose_fixed(&t, &count_view, NULL);
-	table_begin(&t);
-	for (const struct counts_row *r = c->rows; r < c->rows + c->count;
-	     r++) {
-		const bool is_after = r->side[1].func != 0;
-
-		if (!is_enough(r) || shown >= top) {
-			left += is_enough(r);
-			continue;
-		}
-		t.source.session = is_after ? sides->after.session :
-					      sides->before.session;
-		table_row(&t, &(struct count_line){
-			r->side[is_after].func, r });
-		shown++;
-	}
-	table_end(&t);
-	if (!t.csv && shown == 0)
-		puts("every function is called as often as before");
-	table_print_rest(left, "changes");
-}
-
-/* What was lost was not counted, so it cannot be told from what was not
- * called. */
-static enum cmd_exit check_complete(const struct load *load, const char *side)
-{
-	if (completeness_each(load, NULL, NULL) == 0)
-		return CMD_OK;
-	err_add("--fail-over cannot judge: the counts of the side %s are not "
-		"exact, see its \"lost\" lines; record it again with "
-		"--on-full wait, or with --count-only", side);
-	return CMD_UNREADABLE;
-}
-
-/* Rows come with the largest number first, which need not be the largest
- * share. */
-static enum cmd_exit judge_counts(const struct sides *sides,
-				  const struct counts *c)
-{
-	const struct counts_row *worst = NULL;
-	char was[OUT_NUMBER], is[OUT_NUMBER];
-
-	for (size_t i = 0; i < c->count; i++)
-		if (counts_growth(&c->rows[i]) > arg_limit &&
-		    (!worst || counts_growth(&c->rows[i]) >
-			       counts_growth(worst)))
-			worst = &c->rows[i];
-	if (!worst)
-		return CMD_OK;
-	const bool by_calls = worst->change > 0;
-	const struct counts_side *const x = worst->side;
-
-	err_add("\"%s\" %s %s, %s before; --fail-over allows %g%% more",
-		sides_func(sides, x[0].func, x[1].func)->name,
-		by_calls ? "is called" : "has distinct stacks:",
-		by_calls ? out_number_many(is, x[1].least, "times") :
-			   out_number_count(is, x[1].stacks),
-		out_number_count(was, by_calls ? x[0].most : x[0].stacks),
-		arg_limit);
-	return CMD_WORSE;
-}
-
-static enum cmd_exit compare_counts(const struct sides *sides)
-{
-	struct counts *const c = counts_new(sides->before.session,
-					    sides->after.session);
-	enum cmd_exit status = CMD_OK;
-
-	print_counts(c);
-	if (!table_args.csv)
-		putchar('\n');
-	print_count_lines(sides, c);
-	if (arg_limit >= 0)
-		status = check_complete(&sides->before, "before");
-	if (arg_limit >= 0 && status == CMD_OK)
-		status = check_complete(&sides->after, "after");
-	if (arg_limit >= 0 && status == CMD_OK)
-		status = judge_counts(sides, c);
-	counts_free(c);
-	return status;
-}
-
 /* ---- the command -------------------------------------------------------- */
 
 /* The verdict comes after the table, which shows what it is about. */
@@ -535,19 +361,28 @@ static enum cmd_exit diff_run(int count, char **operands)
 	struct sides sides;
 	enum cmd_exit status;
 
-	if (arg_counts && (table_args.sort || table_args.columns)) {
-		err_add("--counts has columns and an order of its own; leave "
-			"out --%s", table_args.sort ? "sort" : "columns");
+	if ((arg_counts || arg_heap) &&
+	    (table_args.sort || table_args.columns)) {
+		err_add("--%s has columns and an order of its own; leave out "
+			"--%s", arg_heap ? "heap" : "counts",
+			table_args.sort ? "sort" : "columns");
 		return CMD_USAGE;
 	}
+	if (arg_counts && arg_heap) {
+		err_add("--counts and --heap compare different things: leave "
+			"out one of them");
+		return CMD_USAGE;
+	}
+	load_want_heap(arg_heap);
 	if (table_choose(&table, &view) != 0)
 		return CMD_USAGE;
-	status = sides_open(&sides, !arg_counts && arg_limit < 0, count,
-			    operands);
+	status = sides_open(&sides, !arg_counts && !arg_heap && arg_limit < 0,
+			    count, operands);
 	if (status == CMD_OK) {
 		print_side(&sides.before, "before");
 		print_side(&sides.after, "after");
-		status = arg_counts ? compare_counts(&sides) :
+		status = arg_counts ? diff_counts(&sides) :
+			 arg_heap ? diff_heap(&sides) :
 			 compare_times(&sides, &table);
 	}
 	sides_close(&sides);
@@ -585,6 +420,10 @@ const struct cmd cmd_diff = {
 	"more or less often, or from more or fewer distinct stacks. Of\n"
 	"several sessions on a side, the ranges are compared: a row says that\n"
 	"every session after has more calls than any before, or fewer.\n"
+	"\n"
+	"--heap compares memory: what functions had in use at the end, and\n"
+	"what they took. Where samples of it were recorded, rows that may be\n"
+	"chance (less than twice their standard errors) are left out.\n"
 	"\n"
 	"The exit status is 4 when --fail-over finds more than it allows.",
 	.opts = opts,
