@@ -19,10 +19,8 @@
  * says otherwise; of counts none are. */
 #define USUAL_MIN 0.1
 
-/* The options. arg_limit, arg_min -1: --fail-over, --min-share were not given.
- * Without --sort, rows are in the order of what they add. */
-double arg_min = -1, arg_limit = -1;
-bool arg_all;
+/* The options. Without --sort, rows are in the order of what they add. */
+static struct diff_args args = { .min = -1, .limit = -1 };
 static bool arg_counts, arg_heap;
 
 /* ---- rows --------------------------------------------------------------- */
@@ -37,13 +35,13 @@ static const char *const reason_keys[DIFF_REASONS] = {
 /* Is the change large enough for --min-share, whether it adds or takes? */
 static bool is_large(const struct diff_row *row)
 {
-	return fabs(row->share) >= (arg_min < 0 ? USUAL_MIN : arg_min);
+	return fabs(row->share) >= (args.min < 0 ? USUAL_MIN : args.min);
 }
 
 /* Scripts see the chance and choose. */
 static bool is_shown(const struct diff_row *row)
 {
-	return row->chance <= DIFF_CHANCE || arg_all || table_args.csv;
+	return row->chance <= DIFF_CHANCE || args.all || table_args.csv;
 }
 
 /* Only rows of calls have a caller: the other reasons lie in the function. A
@@ -91,7 +89,7 @@ static void print_net(const struct sides *sides)
 {
 	const uint32_t net = sides->after.session->net.is_net;
 
-	if (arg_limit >= 0)
+	if (args.limit >= 0)
 		table_note("note: times are as recorded, as --fail-over "
 			   "compares them");
 	else if (sides->is_raw)
@@ -231,7 +229,7 @@ static const struct metric_view view = {
  * and find smaller changes. */
 static const struct opt opts[] = {
 	TABLE_TOP("rows to show", 20),
-	{ .type = OPT_FLAG, .letter = 'a', .name = "all", .to = &arg_all,
+	{ .type = OPT_FLAG, .letter = 'a', .name = "all", .to = &args.all,
 	  .help = "list changes that may be chance, too (over 5%)" },
 	{ .type = OPT_FLAG, .name = "counts", .to = &arg_counts,
 	  .help = "compare calls and distinct stacks alone, which are exact "
@@ -240,12 +238,12 @@ static const struct opt opts[] = {
 	  .help = "compare the memory that functions take, of traces "
 	  "recorded with weft record --heap" },
 	{ .type = OPT_SHARE, .letter = 'm', .name = "min-share",
-	  .arg = "PERCENT", .to = &arg_min, .help = "leave out rows that add "
+	  .arg = "PERCENT", .to = &args.min, .help = "leave out rows that add "
 	  "or take less than this share of the time before (default: "
 	  "0.1; with --counts, of the function's calls, with --heap, of "
 	  "all memory: 0)" },
 	{ .type = OPT_GROWTH, .name = "fail-over", .arg = "PERCENT",
-	  .to = &arg_limit, .help = "exit with status 4 if a single change "
+	  .to = &args.limit, .help = "exit with status 4 if a single change "
 	  "that is not chance adds more than this share of the time "
 	  "before (see share; with --counts: of a function's calls, or of "
 	  "its distinct stacks; with --heap: of what all functions had in "
@@ -311,7 +309,7 @@ static void print_lines(const struct sides *sides, struct table *t)
 	table_end(t);
 	if (!t->csv && count == 0)
 		printf("no function adds or takes %g%% or more%s\n",
-		       arg_min < 0 ? USUAL_MIN : arg_min,
+		       args.min < 0 ? USUAL_MIN : args.min,
 		       hidden > 0 ? ", but maybe by chance" : "");
 	table_print_rest(count > top ? count - top : 0, "changes");
 	if (hidden > 0)
@@ -328,15 +326,15 @@ static enum cmd_exit judge(const struct sides *sides)
 {
 	const struct diff *const d = sides->diff;
 
-	for (size_t i = 0; arg_limit >= 0 && i < d->count; i++) {
+	for (size_t i = 0; args.limit >= 0 && i < d->count; i++) {
 		const struct diff_row *const row = &d->rows[i];
 
-		if (row->chance > DIFF_CHANCE || row->share <= arg_limit)
+		if (row->chance > DIFF_CHANCE || row->share <= args.limit)
 			continue;
 		err_add("\"%s\" adds %.1f%% of the time before (%s); "
 			"--fail-over allows %g%%",
 			sides_func(sides, row->before, row->after)->name,
-			row->share, diff_reason_words(row), arg_limit);
+			row->share, diff_reason_words(row), args.limit);
 		return CMD_WORSE;
 	}
 	return CMD_OK;
@@ -376,13 +374,13 @@ static enum cmd_exit diff_run(int count, char **operands)
 	load_want_heap(arg_heap);
 	if (table_choose(&table, &view) != 0)
 		return CMD_USAGE;
-	status = sides_open(&sides, !arg_counts && !arg_heap && arg_limit < 0,
+	status = sides_open(&sides, !arg_counts && !arg_heap && args.limit < 0,
 			    count, operands);
 	if (status == CMD_OK) {
 		print_side(&sides.before, "before");
 		print_side(&sides.after, "after");
-		status = arg_counts ? diff_counts(&sides) :
-			 arg_heap ? diff_heap(&sides) :
+		status = arg_counts ? diff_counts(&sides, &args) :
+			 arg_heap ? diff_heap(&sides, &args) :
 			 compare_times(&sides, &table);
 	}
 	sides_close(&sides);

@@ -87,16 +87,17 @@ static void print_counts(const struct counts *c)
 		   out_number_count(is, c->stacks[1]));
 }
 
-static bool is_enough(const struct counts_row *r)
+static bool is_enough(const struct counts_row *r, double min)
 {
 	const uint64_t most = r->side[0].most;
 
-	return arg_min <= 0 || most == 0 || !r->change ||
-	       100 * (double)llabs(r->change) >= arg_min * (double)most;
+	return min <= 0 || most == 0 || !r->change ||
+	       100 * (double)llabs(r->change) >= min * (double)most;
 }
 
 static void print_count_lines(const struct sides *sides,
-			      const struct counts *c)
+			      const struct counts *c,
+			      const struct diff_args *args)
 {
 	struct table t = { .csv = table_args.csv };
 	const size_t top = table_top(DIFF_TOP);
@@ -108,8 +109,8 @@ static void print_count_lines(const struct sides *sides,
 	     r++) {
 		const bool is_after = r->side[1].func != 0;
 
-		if (!is_enough(r) || shown >= top) {
-			left += is_enough(r);
+		if (!is_enough(r, args->min) || shown >= top) {
+			left += is_enough(r, args->min);
 			continue;
 		}
 		t.source.session = is_after ? sides->after.session :
@@ -139,13 +140,13 @@ static enum cmd_exit check_complete(const struct load *load, const char *side)
 /* Rows come with the largest number first, which need not be the largest
  * share. */
 static enum cmd_exit judge_counts(const struct sides *sides,
-				  const struct counts *c)
+				  const struct counts *c, double limit)
 {
 	const struct counts_row *worst = NULL;
 	char was[OUT_NUMBER], is[OUT_NUMBER];
 
 	for (size_t i = 0; i < c->count; i++)
-		if (counts_growth(&c->rows[i]) > arg_limit &&
+		if (counts_growth(&c->rows[i]) > limit &&
 		    (!worst || counts_growth(&c->rows[i]) >
 			       counts_growth(worst)))
 			worst = &c->rows[i];
@@ -160,11 +161,12 @@ static enum cmd_exit judge_counts(const struct sides *sides,
 		by_calls ? out_number_many(is, x[1].least, "times") :
 			   out_number_count(is, x[1].stacks),
 		out_number_count(was, by_calls ? x[0].most : x[0].stacks),
-		arg_limit);
+		limit);
 	return CMD_WORSE;
 }
 
-enum cmd_exit diff_counts(const struct sides *sides)
+enum cmd_exit diff_counts(const struct sides *sides,
+			  const struct diff_args *args)
 {
 	struct counts *const c = counts_new(sides->before.session,
 					    sides->after.session);
@@ -173,13 +175,13 @@ enum cmd_exit diff_counts(const struct sides *sides)
 	print_counts(c);
 	if (!table_args.csv)
 		putchar('\n');
-	print_count_lines(sides, c);
-	if (arg_limit >= 0)
+	print_count_lines(sides, c, args);
+	if (args->limit >= 0)
 		status = check_complete(&sides->before, "before");
-	if (arg_limit >= 0 && status == CMD_OK)
+	if (args->limit >= 0 && status == CMD_OK)
 		status = check_complete(&sides->after, "after");
-	if (arg_limit >= 0 && status == CMD_OK)
-		status = judge_counts(sides, c);
+	if (args->limit >= 0 && status == CMD_OK)
+		status = judge_counts(sides, c, args->limit);
 	counts_free(c);
 	return status;
 }

@@ -127,12 +127,14 @@ static double share_of(const struct heaps *h, const struct heaps_row *r)
 	return fabs(by_use) > fabs(by_taken) ? by_use : by_taken;
 }
 
-static bool is_enough(const struct heaps *h, const struct heaps_row *r)
+static bool is_enough(const struct heaps *h, const struct heaps_row *r,
+		      const struct diff_args *args)
 {
-	return fabs(share_of(h, r)) >= fmax(arg_min, 0);
+	return fabs(share_of(h, r)) >= fmax(args->min, 0);
 }
 
-static void print_lines(const struct sides *sides, const struct heaps *h)
+static void print_lines(const struct sides *sides, const struct heaps *h,
+			const struct diff_args *args)
 {
 	struct table t = { .csv = table_args.csv };
 	const size_t top = table_top(DIFF_TOP);
@@ -143,11 +145,11 @@ static void print_lines(const struct sides *sides, const struct heaps *h)
 	table_begin(&t);
 	for (const struct heaps_row *r = h->rows; r < h->rows + h->count; r++) {
 		const bool is_after = r->side[1].func != 0;
-		const bool is_hidden = r->is_chance && !arg_all && !t.csv;
+		const bool is_hidden = r->is_chance && !args->all && !t.csv;
 
-		if (!is_enough(h, r) || is_hidden || shown >= top) {
-			chance += is_enough(h, r) && is_hidden;
-			left += is_enough(h, r) && !is_hidden;
+		if (!is_enough(h, r, args) || is_hidden || shown >= top) {
+			chance += is_enough(h, r, args) && is_hidden;
+			left += is_enough(h, r, args) && !is_hidden;
 			continue;
 		}
 		t.source.session = is_after ? sides->after.session :
@@ -165,19 +167,20 @@ static void print_lines(const struct sides *sides, const struct heaps *h)
 		       chance == 1 ? "is" : "are");
 }
 
-static enum cmd_exit judge(const struct sides *sides, const struct heaps *h)
+static enum cmd_exit judge(const struct sides *sides, const struct heaps *h,
+			   double limit)
 {
-	for (size_t i = 0; arg_limit >= 0 && i < h->count; i++) {
+	for (size_t i = 0; limit >= 0 && i < h->count; i++) {
 		const struct heaps_row *const r = &h->rows[i];
 
-		if (r->is_chance || share_of(h, r) <= arg_limit)
+		if (r->is_chance || share_of(h, r) <= limit)
 			continue;
 		err_add("\"%s\" takes %.1f%% more of all memory than before; "
 			"--fail-over allows %g%%",
 			r->side[0].func || r->side[1].func ?
 			sides_func(sides, r->side[0].func,
 				   r->side[1].func)->name : "[thread]",
-			share_of(h, r), arg_limit);
+			share_of(h, r), limit);
 		return CMD_WORSE;
 	}
 	return CMD_OK;
@@ -192,7 +195,8 @@ static enum cmd_exit need(const struct load *load, const char *side)
 	return CMD_UNREADABLE;
 }
 
-enum cmd_exit diff_heap(const struct sides *sides)
+enum cmd_exit diff_heap(const struct sides *sides,
+			const struct diff_args *args)
 {
 	enum cmd_exit status = need(&sides->before, "before");
 	struct heaps *h;
@@ -208,8 +212,8 @@ enum cmd_exit diff_heap(const struct sides *sides)
 		  h->all.side[1].taken.bytes, h->all.taken_error);
 	if (!table_args.csv)
 		putchar('\n');
-	print_lines(sides, h);
-	status = judge(sides, h);
+	print_lines(sides, h, args);
+	status = judge(sides, h, args->limit);
 	heaps_free(h);
 	return status;
 }
