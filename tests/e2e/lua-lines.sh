@@ -35,6 +35,14 @@ hot() {
 }
 one_of 3 hot -- "$T/host" script tests/prog/lua/lines.lua
 one_of 3 hot --lua-init -- $v tests/prog/lua/lines.lua
+# Where calls have no records, notes alone fill a chunk.
+for without in --count-only "--max-depth 1"; do
+	lined $without --sample-rate 0 -- "$T/host" script tests/prog/lua/lines.lua
+	report
+	nothing_lost
+	lines_of long
+	grep -q ',line,' "$T/lines.csv" || fail "$without: no lines"
+done
 
 # Lines of coroutines, too. A line has no time in which what it calls runs, be it of
 # Lua or C.

@@ -297,6 +297,7 @@ static void note_line(const struct coroutine *co, enum noted state,
 	one.ret = in->index < (size_t)(s->top - s->frames) &&
 		  s->frames[in->index].key == one.key &&
 		  s->frames[in->index].tick == one.tick ? line : 0;
+	need(s, co->vm);
 	put(s, co->vm, &one, 1, state | NOTED_OPEN, ns);
 	thread_release(s);
 }
