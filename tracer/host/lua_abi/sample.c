@@ -55,7 +55,7 @@ static bool is_whole(const uint64_t *from, const uint64_t *to)
 
 enum { HEAD = 5 }; /* words of NOTED before its frames */
 
-/* The record goes to the chunk that is open then. */
+/* Before put: the record goes to the chunk that is open then. */
 static void need(struct thread_state *s, struct lua_vm *vm)
 {
 	lua_vm_seen(s, vm);
@@ -294,6 +294,7 @@ static void note_line(const struct coroutine *co, enum noted state,
 
 	if (!s)
 		return;
+	need(s, co->vm);
 	one.ret = in->index < (size_t)(s->top - s->frames) &&
 		  s->frames[in->index].key == one.key &&
 		  s->frames[in->index].tick == one.tick ? line : 0;
