@@ -25,7 +25,7 @@ hot() {
 		FNR == NR && $1 == "line" { line = $2; share = $3 }
 		FNR != NR && /,line,/ { all += $(NF - 3); if ($(NF - 4) == line) hot = $(NF - 3) }
 		END { print line, share, hot, all
-		      exit !(all > 200 && hot > 0.8 * share * all) }' \
+		      exit !(all > 100 && hot > 0.8 * share * all) }' \
 		"$T/out" "$T/lines.csv" >"$T/hot" || fail "the hot line: $(cat "$T/hot" "$T/lines.csv")"
 	report --raw
 	nothing_lost
@@ -73,7 +73,7 @@ local co = coroutine.wrap(function(n)
 		n = coroutine.yield(x)
 	end
 end)
-local stop = clock() + 2
+local stop = clock() + 3
 while clock() < stop do
 	local n = math.floor(30000 * (0.5 + math.random()))
 	parts(n)
