@@ -30,9 +30,22 @@ value() {
 	"$WEFT" status "$recorder" | sed -n "s/^$1 *//p"
 }
 
+# soon: records a second are known in the first second, too.
+soon() {
+	local at rate=0 last=0
+	while [ "$rate" = 0 ]; do
+		"$WEFT" status "$recorder" >"$T/o" || return 1
+		at=$(sed -n 's/^seconds *//p' "$T/o")
+		rate=$(sed -n 's/^rate *//p' "$T/o")
+		[ "${at%.*}" = 0 ] || return $last
+		last=1
+	done
+}
+
 # All commands, by all three ways to name a recording.
 begin --name served
 says ready
+soon || fail "no records in the first second: $(cat "$T/o")"
 pid=$(value pid)
 "$WEFT" status | grep -q "^served  *$pid on .*p_control" || fail "status"
 for wrong in nobody 1 "p_control"; do

@@ -120,7 +120,14 @@ const useKeys = () => {
 
 // A name that is a part of another one finds both: those are left out.
 const searchAll = names => {
+	const is = (what, so) => so || tell('bad', `flame: ${what}`);
+
 	clickTab('Flame graph');
+	is('it begins with time on the CPU', !meta.switches || data.diff ||
+	   flame.stacks.measure.name === 'cpu');
+	get('measure').selectedIndex =
+		MEASURES.findIndex(m => m.name === 'self');
+	get('measure').dispatchEvent(new Event('change'));
 	for (const [name, total] of names) {
 		const part = name.toLowerCase().slice(0, 200);
 

@@ -42,6 +42,7 @@ struct said {
 struct speed {
 	uint64_t since, records;   /* ms; what there was then */
 	double rate;               /* a second, before */
+	bool is_known;             /* there was a whole one */
 };
 
 /* Since when recording has been on, or waited to be. */

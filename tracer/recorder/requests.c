@@ -118,6 +118,14 @@ static void look_at_vms(struct recording *r, struct control_text *t)
 	}
 }
 
+/* Records a second: until there are some, as many as lie in the pool. */
+static double rate_of(const struct recording *r, double seconds)
+{
+	return r->speed.is_known ? r->speed.rate :
+	       (double)(r->drain.records + drain_in_pool(&r->drain)) /
+	       (seconds > 0.001 ? seconds : 0.001);
+}
+
 static void do_status(struct recording *r, struct control_text *t)
 {
 	const double seconds = (double)(rate_mono() - r->begin_ns) / 1e9;
@@ -145,7 +153,7 @@ static void do_status(struct recording *r, struct control_text *t)
 		 r->opt.lua != POOL_LUA_OFF)
 		say_unseen(r, t);
 	control_say(t, "records %" PRIu64 "\n", r->drain.records);
-	control_say(t, "rate %.0f\n", (is & POOL_ON) ? r->speed.rate : 0);
+	control_say(t, "rate %.0f\n", (is & POOL_ON) ? rate_of(r, seconds) : 0);
 	control_say(t, "pool %" PRIu32 "\n", pool_owner_fill(&r->owner));
 	control_say(t, "disk %" PRIu64 "\n",
 		    trace_folder_bytes(r->folder.absolute));
@@ -283,6 +291,7 @@ void requests_beat(struct recording *r, uint64_t now)
 	if (ms > 0 && s->since > 0)
 		s->rate = (double)(r->drain.records - s->records) * 1e3 /
 			  (double)ms;
+	s->is_known |= ms > 0 && s->since > 0 && r->drain.records > 0;
 	s->since = now;
 	s->records = r->drain.records;
 }

@@ -95,6 +95,23 @@ static const struct chunk_header *header_of(const struct drain *d, uint32_t i)
 	return (const void *)pool_owner_buffer(d->owner, i);
 }
 
+uint64_t drain_in_pool(const struct drain *d)
+{
+	const uint32_t all = pool_owner_buffers(d->owner);
+	uint64_t records = 0;
+
+	for (uint32_t i = 0; i < all; i = pool_owner_next(d->owner, i)) {
+		const enum buffer_state state = buffer_state(state_of(d, i));
+		const uint32_t n = __atomic_load_n(&header_of(d, i)->records,
+						   __ATOMIC_RELAXED);
+
+		if ((state == BUFFER_FILLING || state == BUFFER_FULL) &&
+		    n <= pool_owner_buffer_words(d->owner, i))
+			records += n;
+	}
+	return records;
+}
+
 /* List the buffers that are to be taken. The pool fills up where more than a
  * third of what no thread fills waits for us, of either size of buffer. */
 static uint32_t look_at_buffers(struct drain *d, bool is_first)

@@ -85,6 +85,9 @@ void drain_copy_older(struct drain *d, uint64_t ms, bool again);
  * every thread a slow hook. */
 void drain_cut_older(struct drain *d, uint64_t ms);
 
+/* Records in buffers that were not taken yet, as their threads say. */
+uint64_t drain_in_pool(const struct drain *d);
+
 /* With POOL_OVERWRITE: the chunks that newer ones replaced before they were
  * taken, by the buffers' generations. Otherwise 0. */
 uint64_t drain_overwritten(const struct drain *d);

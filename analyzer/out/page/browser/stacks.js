@@ -33,6 +33,11 @@ const MEASURES = [
 	return nodes.own[m.name] && nodes.own[m.name].some(x => x > 0);
 });
 
+/* The first is what the page begins with: as in weft report, time on the CPU,
+ * where that is known. */
+if (!data.diff && meta.switches)
+	MEASURES.sort((a, b) => (b.name === 'cpu') - (a.name === 'cpu'));
+
 /* The root, a group, or all calls of a function on one path. */
 class Box {
 	constructor(parent, func, flags) {
