@@ -52,7 +52,7 @@ fi
 # What of libc makes none, or is called where the program has called the loader.
 # clock_gettime asks for the clocks in base/clock.h without one.
 none='(mem|str|dl|_ITM_|__|_dl_find|pthread_mutex_try)[A-Za-z0-9_]*|_r_debug'
-none="$none|environ|getenv|snprintf|sysconf|clock_gettime|_setjmp|lua_abi_55"
+none="$none|environ|getenv|snprintf|sysconf|getauxval|clock_gettime|_setjmp|lua_abi_55"
 none="$none|pthread_(attr_getdetachstate|key_create|self|setspecific)"
 calls=$(nm -D --undefined-only "$B/lib/libweft.so" |
 	awk '{ sub(/@.*/, "", $2); print $2 }' | grep -vxE "$none" || true)

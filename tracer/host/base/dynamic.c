@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 /* Where this entry points. The loader has made it an address if the section
  * lies in memory that can be written; else it is an offset. */
@@ -128,12 +129,35 @@ bool dynamic_has_constructors(const struct link_map *map)
 	return d->d_tag == DT_INIT_ARRAYSZ && d->d_un.d_val > sizeof(void *);
 }
 
+/* The parts of the program, if one of them lies there. */
+static const ElfW(Phdr) *parts_of_program(uint64_t start, int *count)
+{
+	const ElfW(Phdr) *const part = (const void *)getauxval(AT_PHDR);
+	const int n = part ? (int)getauxval(AT_PHNUM) : 0;
+	uint64_t bias = 0;
+
+	*count = 0;
+	for (int i = 0; i < n; i++) {
+		if (part[i].p_type == PT_PHDR)
+			bias = (uint64_t)part - part[i].p_vaddr;
+	}
+	for (int i = 0; i < n; i++) {
+		if (part[i].p_type == PT_LOAD &&
+		    start - bias - part[i].p_vaddr < part[i].p_memsz)
+			*count = n;
+	}
+	return part;
+}
+
+/* The loader knows each part of a program by itself where there are gaps
+ * between them, as on aarch64. */
 const ElfW(Phdr) *dynamic_parts(const void *start, int *count)
 {
 	const ElfW(Ehdr) *const head = start;
 
-	*count = memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
-		 head->e_phentsize != sizeof(ElfW(Phdr)) ||
+	if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
+		return parts_of_program((uint64_t)start, count);
+	*count = head->e_phentsize != sizeof(ElfW(Phdr)) ||
 		 head->e_phnum > 128 ? 0 : head->e_phnum;
 	return (const void *)((const char *)start + head->e_phoff);
 }
