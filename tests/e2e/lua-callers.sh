@@ -34,6 +34,11 @@ awk -F, -f tests/e2e/lua-callers.awk "$T/out" "$T/late.csv" \
 	"$T/early.csv" >"$T/compared" ||
 	fail "two parts are not the whole: $(cat "$T/compared")"
 
+# A VM whose memory functions with hooks give calls them within instructions.
+record --waits --lua sampled -- "$T/host" tests/prog/lua/callers.lua 1 own ||
+	fail "no record, with an allocator of its own"
+stacks
+
 # In a small pool, chunks end in the middle of all this.
 record --waits --pool-size 1M --lua sampled -- "$T/host" \
 	tests/prog/lua/callers.lua 40 || fail "no record"

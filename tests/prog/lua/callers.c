@@ -67,6 +67,24 @@ int again(lua_State *L)
 	return 0;
 }
 
+int raise_error(lua_State *L)
+{
+	deeper(5);
+	return luaL_error(L, "on purpose");
+}
+
+/* A VM's memory, by a function with hooks: Lua calls it in the midst of its
+ * own work. */
+void *allocate(void *ud, void *p, size_t old, size_t size)
+{
+	(void)ud;
+	(void)old;
+	if (size != 0)
+		return realloc(p, size);
+	free(p);
+	return NULL;
+}
+
 /* Without hooks: only what it calls is recorded. */
 SILENT static int nap(lua_State *L)
 {
@@ -98,11 +116,13 @@ void run(lua_State *L, const char *path, const char *times)
 
 int main(int argc, char **argv)
 {
-	lua_State *const L = luaL_newstate();
+	lua_State *const L = argc > 3 ? lua_newstate(allocate, NULL) :
+			     luaL_newstate();
 
 	luaL_openlibs(L);
 	lua_register(L, "work", work);
 	lua_register(L, "again", again);
+	lua_register(L, "raise", raise_error);
 	lua_register(L, "nap", nap);
 	lua_register(L, "take", take);
 	if (argc > 1)

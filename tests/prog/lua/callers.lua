@@ -30,7 +30,33 @@ local function sorted()
 	local t = { 3, 1, 2 }
 	table.sort(t, function(a, b) work() return a < b end)
 end
+-- Functions on other lines of one source, where one lay that was collected.
+local function made(n)
+	for i = 1, 5 do
+		local f = assert((loadstring or load)(string.rep("\n",
+			200 + (n + i) % 7) ..
+			"return function() work() end", "@callers.lua"))()
+		f()
+		f = nil
+		collectgarbage()
+	end
+end
+-- Errors of C functions, which no return tells of. What comes next is Lua's.
+local function recovers()
+	for _ = 1, 2 do
+		pcall(raise)
+		work()
+	end
+end
+-- What is resumed though it has ended: what Lua says takes memory.
+local function ends()
+	local co = coroutine.create(leaf)
+	for _ = 1, 2 do coroutine.resume(co) end
+end
 for n = 1, 20 * times do
+	made(n)
+	recovers()
+	if jit then ends() end
 	one()
 	two()
 	again(one)

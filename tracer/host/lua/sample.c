@@ -658,16 +658,23 @@ void lua_sample_leave(const struct lua_running *was)
 
 /* -------------------------------------------------- calls that the VM makes */
 
+/* Asking about a function may take memory, by functions that have hooks. */
+static THREAD_LOCAL bool says;
+
 static SLOW void calls(uint64_t fn, uint64_t sp)
 {
 	const struct lua_running *const r = &lua_running;
 	const struct coroutine *co;
 	const int saved = errno;
 
-	if (lua_vm_on() && is_innermost(r, sp)) {
+	if (!says && lua_vm_on() && is_innermost(r, sp)) {
 		co = find_sampled((lua_State *)r->L);
+		says = true;
+		barrier();
 		if (co && co->vm->by_layout)
 			co->vm->lib->abi->calls(co, r->base, fn, sp);
+		barrier();
+		says = false;
 	}
 	errno = saved;
 }

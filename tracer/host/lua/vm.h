@@ -256,7 +256,9 @@ struct lua_local {
 	struct lua_said {
 		uint64_t L, fn;
 		uint32_t open, epoch, count; /* so many have a name */
-		struct { uint64_t id, at, source; } call[NOTED_FRAMES];
+		struct lua_said_call {
+			uint64_t id, at, source, lines, text;
+		} call[NOTED_FRAMES];
 	} said;
 	struct { const struct lua_vm *vm; uint32_t serial, epoch; }
 		named[LUA_VMS_NAMED]; /* in which chunk each was named last */

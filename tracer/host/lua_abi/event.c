@@ -53,7 +53,8 @@ static struct identity function_of(struct lua_local *me,
 				   enum function_moment moment, bool asleep,
 				   bool yielded)
 {
-	return co->vm->by_layout && layout_shows_callee(id) && !yielded ?
+	return co->vm->by_layout && !yielded &&
+	       layout_shows_callee((uint64_t)co->L, id) ?
 	       function_at(me, co, id, moment, asleep) :
 	       function_ask(co, id, asleep);
 }

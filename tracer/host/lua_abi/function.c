@@ -131,7 +131,7 @@ void function_number_frame(uint64_t L, uint64_t id)
 	bool is_c;
 	uint64_t at;
 
-	if (!layout_shows_callee(id))
+	if (!layout_shows_callee(L, id))
 		return;
 	at = layout_callee(L, id, &is_c);
 	if (!is_c && layout_first(layout_word(at + PROTO_LINES)) == 0 &&
@@ -398,7 +398,7 @@ static struct identity read_callee(const struct coroutine *co, uint64_t id)
 	struct identity f = { .key = 0 };
 	uint64_t at, source, lines;
 
-	if (!co->vm->by_layout || !layout_shows_callee(id))
+	if (!co->vm->by_layout || !layout_shows_callee((uint64_t)co->L, id))
 		return (struct identity){
 			.key = lua_func_key(unknown, sizeof(unknown) - 1, -1,
 					    -1, 0, 0),
@@ -446,7 +446,7 @@ struct identity function_ask(const struct coroutine *co, uint64_t id,
 		return ask_c(co, id, &d, asleep);
 	if (lua_func_source_is_hidden(d.source))
 		return (struct identity){ .key = 0 };
-	if (co->vm->by_layout && layout_shows_callee(id))
+	if (co->vm->by_layout && layout_shows_callee((uint64_t)co->L, id))
 		at = layout_callee((uint64_t)co->L, id, &is_c);
 	f.key = key_of(at, d.source, compat_source_length(&d), d.linedefined,
 		       d.lastlinedefined);
@@ -528,7 +528,14 @@ struct identity function_at(struct lua_local *me, const struct coroutine *co,
 
 	if (c && !lua_func_is_asked(c->key))
 		return identity_of(c);
-	f = function_ask(co, id, asleep);
+	/* The call may be one for memory, in the midst of LuaJIT's making room
+	 * on the stack that asking needs. */
+	if (IS_JIT && moment == FUNCTION_STANDS) {
+		layout_callee(L, id, &is_c);
+		f = is_c ? (struct identity){ .key = 0 } : read_callee(co, id);
+	} else {
+		f = function_ask(co, id, asleep);
+	}
 	if (f.key != 0 && !f.is_passing)
 		remember(me, layout_callee(L, id, &is_c), f);
 	return f;

@@ -224,10 +224,15 @@ INLINE bool layout_is_running(uint64_t L)
 	return layout_word(L + STATE_C_FRAME) != 0;
 }
 
+/* Where its function lies. */
+INLINE uint64_t layout_slot(uint64_t L, uint64_t id)
+{
+	return layout_word(L + STATE_STACK) + id * 8 - 8;
+}
+
 INLINE uint64_t layout_function(uint64_t L, uint64_t id)
 {
-	return layout_word(layout_word(L + STATE_STACK) + id * 8 - 8) &
-	       LAYOUT_POINTER;
+	return layout_word(layout_slot(L, id)) & LAYOUT_POINTER;
 }
 
 /* Functions of LuaJIT's libraries share code: their numbers tell them apart. */
@@ -429,15 +434,22 @@ INLINE uint64_t layout_prototype(uint64_t function)
 }
 
 /* Does the frame show its function? In 5.2 and 5.3 one that has yielded shows
- * whatever lies below what it has given. */
-INLINE bool layout_shows_callee(uint64_t id)
+ * whatever lies below what it has given; in LuaJIT a library function puts its
+ * first result there, and may take memory for the next. */
+INLINE bool layout_shows_callee(uint64_t L, uint64_t id)
 {
 #if WEFT_LUA_ABI == 53 || WEFT_LUA_ABI == 52
 	enum { TAG_C = 38 | COLLECTABLE };
 	const int tag = layout_byte(layout_word(id + CI_FUNC) + VALUE_TAG);
 
+	(void)L;
 	return tag == TAG_LUA || tag == TAG_LIGHT_C || tag == TAG_C;
+#elif WEFT_LUA_ABI == 21
+	enum { TAG_FUNCTION = -9 };
+
+	return (int64_t)layout_word(layout_slot(L, id)) >> 47 == TAG_FUNCTION;
 #else
+	(void)L;
 	(void)id;
 	return true;
 #endif

@@ -148,6 +148,23 @@ static void note(const struct coroutine *co, uint64_t base, enum noted state,
 	thread_release(s);
 }
 
+/* The call with this frame. Another function may lie where its own lay. */
+static struct lua_said_call call_of(uint64_t L, uint64_t id)
+{
+	struct lua_said_call c = { .id = id };
+	bool is_c = true;
+
+	if (layout_shows_callee(L, id))
+		c.at = layout_callee(L, id, &is_c);
+	if (is_c)
+		return c;
+	c.lines = layout_word(c.at + PROTO_LINES);
+	c.source = layout_word(c.at + PROTO_SOURCE);
+	c.text = atomic_load_explicit(lua_func_current(c.source),
+				      memory_order_relaxed);
+	return c;
+}
+
 /* The calls of co that are open, from frame id on, become what was said last.
  * Returns whether they are others than before. */
 static bool are_others(struct lua_said *said, const struct coroutine *co,
@@ -159,19 +176,13 @@ static bool are_others(struct lua_said *said, const struct coroutine *co,
 
 	for (; id != 0 && !is_below(id, base) && n < NOTED_FRAMES;
 	     id = layout_above(L, id), n++) {
-		uint64_t at = 0, source = 0;
-		bool is_c = true;
+		const struct lua_said_call now = call_of(L, id);
+		struct lua_said_call *const was = &said->call[n];
 
-		if (layout_shows_callee(id))
-			at = layout_callee(L, id, &is_c);
-		if (!is_c)
-			source = layout_word(at + PROTO_SOURCE);
-		others = others || said->call[n].id != id ||
-			 said->call[n].at != at ||
-			 said->call[n].source != source;
-		said->call[n].id = id;
-		said->call[n].at = at;
-		said->call[n].source = source;
+		others = others || was->id != id || was->at != now.at ||
+			 was->source != now.source ||
+			 was->lines != now.lines || was->text != now.text;
+		*was = now;
 	}
 	others = others || said->open != n;
 	said->L = L;
@@ -181,14 +192,17 @@ static bool are_others(struct lua_said *said, const struct coroutine *co,
 }
 
 /* The one of co's VM that runs: in LuaJIT it may be one that co has resumed,
- * without a call of lua_resume. */
+ * without a call of lua_resume. NULL: compiled code runs, whose frames are not
+ * what they were. */
 static const struct coroutine *running(const struct coroutine *co)
 {
-	const uint64_t L = (uint64_t)co->L;
 	const uint32_t at = co->vm->lib->running_at;
+	const uint64_t running = layout_global((uint64_t)co->L) + at;
 
-	return !IS_JIT ? co : at == 0 ? NULL :
-	       meet(co->vm, (lua_State *)layout_word(layout_global(L) + at));
+	if (!IS_JIT)
+		return co;
+	return at == 0 || layout_word(running + 8) != 0 ? NULL :
+	       meet(co->vm, (lua_State *)layout_word(running));
 }
 
 /* Its innermost frame, if it makes that call and frames may be looked at; else
@@ -203,7 +217,7 @@ static uint64_t caller(const struct coroutine *co, uint64_t base, uint64_t fn)
 	if (!layout_stack_is_there(L))
 		return 0;
 	id = frames_innermost(&co->vm->lib->api, co->L, true).id;
-	if (id == 0 || is_below(id, base) || !layout_shows_callee(id))
+	if (id == 0 || is_below(id, base) || !layout_shows_callee(L, id))
 		return 0;
 	layout_callee(L, id, &is_c);
 	return is_c || (fn == 0 && !IS_JIT) ? id : 0;
