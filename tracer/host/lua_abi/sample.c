@@ -308,7 +308,6 @@ static void note_line(const struct coroutine *co, enum noted state,
 
 	if (!s)
 		return;
-	need(s, co->vm);
 	one.ret = in->index < (size_t)(s->top - s->frames) &&
 		  s->frames[in->index].key == one.key &&
 		  s->frames[in->index].tick == one.tick ? line : 0;
