@@ -20,8 +20,8 @@ enum { TURNS = 100000, LEAVES = 1000 };
 static unsigned rounds;
 static int naps;
 
-/* Each step waits for the one before, so that it takes as long wherever the loop
- * lies. */
+/* Each step waits for the one before, so that it takes as long wherever the
+ * loop lies. */
 static inline __attribute__((always_inline, no_instrument_function))
 void turn(unsigned n)
 {
