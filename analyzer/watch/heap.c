@@ -79,6 +79,9 @@ struct pairing {
 	const uint8_t *threads;
 	ticks from, to, slack;
 	struct heap_table *to_table;
+	void (*tell)(void *ctx, const struct heap_life *); /* instead of rows;
+	                          * or NULL */
+	void *ctx;
 	struct map *row_of;      /* by stack: index + 1 */
 	size_t room;
 	struct change { ticks at; double blocks, bytes; } *changes;
@@ -136,6 +139,11 @@ static void live(struct pairing *p, const struct heap_event *taken,
 
 	if (!p->threads[taken->thread] || taken->at >= p->to || end < p->from)
 		return;
+	if (p->tell) {
+		p->tell(p->ctx, &(struct heap_life){ taken->stack, taken->at,
+						     end, w.bytes });
+		return;
+	}
 	r = row_of(p, taken);
 	p->to_table->noted += is_in(p, taken->at);
 	change(p, taken->at, 1, &w);
@@ -241,6 +249,18 @@ void heap_sum_up(struct heap *h, const uint8_t *threads, ticks from, ticks to,
 		heap_add_row(&t->all, &t->rows[i]);
 	map_free(p.row_of);
 	mem_free(p.changes);
+}
+
+void heap_each(struct heap *h, const uint8_t *threads,
+	       void (*tell)(void *ctx, const struct heap_life *), void *ctx)
+{
+	struct heap_table t = { .mean = session_noted(h->session, "heap") };
+	struct pairing p = { .heap = h, .threads = threads, .to = UINT64_MAX,
+		.to_table = &t, .tell = tell, .ctx = ctx,
+		.slack = h->session->tick_hz / (1000000000 / SLACK_NS) };
+
+	order_sort(h->events, h->count, by_block);
+	pair(&p);
 }
 
 /* ---- in the tree -------------------------------------------------------- */

@@ -77,6 +77,18 @@ struct heap_table {
 void heap_sum_up(struct heap *, const uint8_t *threads, ticks from, ticks to,
 		 struct heap_table *);
 
+/* A block, or what a sample of it stands for: from when on it was in use, and
+ * until when (UINT64_MAX: to the end). */
+struct heap_life {
+	stack_id stack;
+	ticks from, to;
+	double bytes;
+};
+
+/* Tell of each block that threads with 1 in the array took, in no order. */
+void heap_each(struct heap *, const uint8_t *threads,
+	       void (*tell)(void *ctx, const struct heap_life *), void *ctx);
+
 /* Put the figures of the range into the session's tree, where the functions
  * are that take memory: the nodes of the innermost ones that have hooks, or, if
  * there is none, of the code that calls. After a replay by thread. */

@@ -1,7 +1,8 @@
 #!/bin/bash
 # weft diff --heap: the function that keeps more or takes more is found, by the
 # bytes that the program asks for; where nothing changed, no function is; a
-# difference of samples that may be chance is none.
+# difference of samples that may be chance is none. weft plot memory has what is in
+# use over time.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 cat >"$T/mem.c" <<'END'
@@ -76,6 +77,18 @@ judge 4 50% few more
 judge 0 0% few few
 judge 0 0% many few
 
+# In use over time: at the end, what weft heap says; the first area is keep's, and
+# no memory that was given back is in it.
+plotted() {
+	"$WEFT" plot memory --keep "$T/kept" -o "$T/plot.svg" "$@" "$T/more" \
+		2>"$T/err" || fail "no plot"
+	awk '/^\$layer0 /, /^EOD/ { if (NF > 2 && $1 + 0 == $1) { n++; last = $3 } }
+		END { print n, last }' "$T/kept"
+}
+[ "$(plotted)" = "241 100" ] || fail "the plot: $(plotted): $(cat "$T/kept")"
+grep -q "'in use, kB'" "$T/kept" || fail "the plot has another unit"
+grep -q "title 'keep'" "$T/kept" || fail "the plot does not name keep"
+
 # Samples: what changed is beyond twice its error, what did not is not, but for
 # one in 20 by chance: 3 of 8 would be one in 200.
 for n in 1 2 3 4 5 6 7 8; do
@@ -107,5 +120,7 @@ for other in none profile; do
 		status=$?
 	[ $status = 2 ] && grep -q 'the side after has no memory' "$T/err" ||
 		fail "$other: $status: $(cat "$T/err")"
+	"$WEFT" plot memory -o "$T/none.svg" "$T/$other" >"$T/out" \
+		2>"$T/err" && fail "a plot of $other is drawn"
 done
 exit 0

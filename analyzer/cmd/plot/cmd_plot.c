@@ -66,6 +66,7 @@ static const struct kind {
 	{ "shares", plots_shares, false, true, false },
 	{ "heat", plots_heat, false, true, true },
 	{ "lanes", plots_lanes, false, true, false },
+	{ "memory", plots_memory, false, true, false },
 	{ "diff", NULL, false, false, false },
 };
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
@@ -290,11 +291,12 @@ const struct cmd cmd_plot = {
 	"heat: how many calls took how long, over time.\n"
 	"lanes: a row for each thread and coroutine: when it ran and in\n"
 	"what, when it was suspended, who resumed it.\n"
+	"memory: what functions had in use over time, of a trace with --heap.\n"
 	"diff: what takes more or less time than before; like weft diff, it\n"
 	"takes A B, or A... vs B...\n"
 	"\n"
-	"shares, heat and lanes need a trace: they read its records once\n"
-	"more, with one processor. hot, latency and calls merge several\n"
+	"shares, heat, lanes and memory need a trace: they read its records\n"
+	"once more, with one processor. hot, latency and calls merge several\n"
 	"traces and profiles. Write ./hot for a folder that is named like a\n"
 	"kind.",
 	.opts = opts,

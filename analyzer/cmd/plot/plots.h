@@ -71,6 +71,10 @@ size_t plots_top(const struct plots *, size_t usual, size_t most);
 struct flat;
 const char *plots_shown(struct plots *, const struct flat *, size_t count);
 
+/* Sets the axis of time since the recording began, for the range that is
+ * shown, which is [*from, *to). */
+void plots_range(struct plots *, const struct load *, ticks *from, ticks *to);
+
 /* ---- kinds -------------------------------------------------------------- */
 
 /* Each fills in the plot from a load that has calls. CMD_OK, or the cause is in
@@ -86,5 +90,6 @@ enum cmd_exit plots_calls(struct plots *, struct load *);
 enum cmd_exit plots_shares(struct plots *, struct load *);
 enum cmd_exit plots_heat(struct plots *, struct load *);
 enum cmd_exit plots_lanes(struct plots *, struct load *);
+enum cmd_exit plots_memory(struct plots *, struct load *); /* plots_memory.c */
 /* plots_diff.c: makes the sides' diff. */
 enum cmd_exit plots_diff(struct plots *, struct sides *);

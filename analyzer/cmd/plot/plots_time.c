@@ -44,6 +44,15 @@ static struct range set_range(struct plots *p, const struct load *load)
 	return r;
 }
 
+void plots_range(struct plots *p, const struct load *load, ticks *from,
+		 ticks *to)
+{
+	const struct range r = set_range(p, load);
+
+	*from = r.from;
+	*to = r.to;
+}
+
 static double place(const struct range *r, ticks tick)
 {
 	return (double)(tick - r->first) * r->tick;
