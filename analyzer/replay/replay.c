@@ -56,8 +56,8 @@ static void free_stream(struct stream *st)
 		cct_free(st->window->tree);
 		mem_free_all(st->window->old, st->window);
 	}
-	mem_free_all(st->frame, st->segment, st->own.edge, st->sampling.pick,
-		     st);
+	mem_free_all(st->lua, st->frame, st->segment, st->own.edge,
+		     st->sampling.pick, st);
 }
 
 void replay_want(struct replay *r, const struct replay_collect *want)

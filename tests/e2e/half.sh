@@ -8,7 +8,7 @@
 # shellcheck disable=SC2046,SC2086
 cc -std=c11 -D_GNU_SOURCE -I. -O1 -g -o "$T/half_compare" \
 	tests/e2e/half_compare.c "$B/lib-test/analyzer.a" \
-	$(pkg-config --libs babeltrace2 libdw libelf libprotobuf-c zlib \
+	$(pkg-config --libs babeltrace2 libdw libelf zlib \
 		liblz4 libzstd sqlite3) \
 	-lm ||
 	fail "half_compare cannot be built"
