@@ -94,7 +94,7 @@ lines() {
 		FNR == NR && $1 == "line" { line = $2; share = $3 }
 		FNR != NR && /,line,/ { all += $(NF - 3); if ($(NF - 4) == line) hot = $(NF - 3) }
 		END { print line, share, hot, all
-		      exit !(all > 200 && hot > 0.8 * share * all) }' \
+		      exit !(all > 60 && hot > 0.8 * share * all) }' \
 		"$T/out" "$T/lines.csv" >"$T/hot" || fail "the hot line: $(cat "$T/hot" "$T/lines.csv")"
 }
 one_of 3 lines
