@@ -544,6 +544,10 @@ void lua_sample_thread_ends(void)
 
 /* --------------------------------------------------------- calls of the VM */
 
+/* Which calls are open is being said: asking about a function may take memory,
+ * by functions that have hooks. A handler may have jumped away from that. */
+static THREAD_LOCAL bool says;
+
 /* Where the running call's frames stand. */
 static bool mark(struct lua_running *r)
 {
@@ -559,6 +563,7 @@ static bool mark(struct lua_running *r)
 	r->window = s->window;
 	r->forgot = atomic_load(&lua_co_forgot);
 	thread_lua_runs(s, r->top);
+	says = false;
 	thread_release(s);
 	return true;
 }
@@ -657,9 +662,6 @@ void lua_sample_leave(const struct lua_running *was)
 }
 
 /* -------------------------------------------------- calls that the VM makes */
-
-/* Asking about a function may take memory, by functions that have hooks. */
-static THREAD_LOCAL bool says;
 
 static SLOW void calls(uint64_t fn, uint64_t sp)
 {
