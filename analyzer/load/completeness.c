@@ -523,8 +523,10 @@ static void tell_net(struct teller *t, const struct load *load)
 	out_number_share(share, n->probe, all);
 	out_number_many(count, all, "samples");
 	say(t, "%sprobes took %s of the run: self and total are net, estimated "
-	    "from %s, \302\261 one standard error (--raw: as recorded)",
-	    is_part ? "in some sessions, " : "", share, count);
+	    "from %s, \302\261 one standard error (--raw: as recorded)%s",
+	    is_part ? "in some sessions, " : "", share, count,
+	    n->probe > all / 4 ? "; times of short calls may be wrong by more: "
+	    "weft record --reference measures them" : "");
 	if (n->unsampled > n->raw / 100)
 		say(t, "%s of the%s CPU time has no samples: there, functions "
 		    "have the same share of net time as elsewhere",

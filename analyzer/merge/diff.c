@@ -31,7 +31,9 @@ struct diff_figures {
 	 * frame */
 	uint64_t self, off, unknown, ready, sleep;
 	uint64_t total;          /* of the outer calls */
-	uint64_t total_ready;    /* of that, without a core */
+	uint64_t total_off;      /* of that, not known to be on the CPU */
+	uint64_t total_wait;     /* of that, waiting for something else than
+	                          * a core */
 	double variance;         /* of a net self */
 };
 
@@ -58,19 +60,25 @@ struct maker {
 	/* Rows by the fastest calls, for the rows of means with that index. */
 	struct fastest { size_t mean; struct diff_row row; } *fastest;
 	size_t fastest_count, fastest_room;
-	/* For each reason up to DIFF_NEW, by match: what is added in all, the
-	 * edge that adds or takes most (index + 1), and how much that is. */
+	/* For each reason of calls, by match: what is added in all, the edge
+	 * that adds or takes most (index + 1), and how much that is. */
 	struct most { double added, most; uint32_t edge; } *added[DIFF_COST];
 };
 
 /* ---- sums over both trees ---- */
+
+/* The rest of what others are a part of; figures of a profile may be wrong. */
+static uint64_t rest(uint64_t all, uint64_t part)
+{
+	return all - MIN(part, all);
+}
 
 /* A walk over one side's tree. */
 struct walk {
 	struct maker *m;
 	struct cct *cct;
 	int side;
-	uint64_t *total, *ready; /* by node, with all below it */
+	uint64_t *total, *off, *wait; /* by node, with all below it */
 	uint32_t *open;          /* by match: how often it is on the path */
 };
 
@@ -119,7 +127,8 @@ static void enter(struct walk *w, node_id id)
 	if (!is_again) {
 		f->outer += timed;
 		f->total += w->total[id];
-		f->total_ready += w->ready[id];
+		f->total_off += w->off[id];
+		f->total_wait += w->wait[id];
 	}
 	if (n->calls > 0)
 		count_edge(w, match_of(w, n->parent), match, is_again,
@@ -162,13 +171,19 @@ static void count_side(struct maker *m, int side)
 	uint64_t *const suspended = mem_alloc(nodes * sizeof(*suspended));
 	struct walk w = { m, t, side, mem_alloc(nodes * sizeof(uint64_t)),
 			  mem_alloc(nodes * sizeof(uint64_t)),
+			  mem_alloc(nodes * sizeof(uint64_t)),
 			  mem_alloc(m->matches.count * sizeof(uint32_t)) };
 
 	m->func[side] = mem_alloc(m->matches.count * sizeof(*m->func[side]));
 	cct_totals(t, w.total, suspended);
 	for (node_id id = (node_id)nodes - 1; id > 0; id--) {
-		w.ready[id] += cct_cpu_of(t, id).ready;
-		w.ready[cct_get(t, id)->parent] += w.ready[id];
+		const struct cct_cpu cpu = cct_cpu_of(t, id);
+		const node_id parent = cct_get(t, id)->parent;
+
+		w.off[id] += cpu.off + cpu.unknown;
+		w.wait[id] += rest(cpu.off, cpu.ready);
+		w.off[parent] += w.off[id];
+		w.wait[parent] += w.wait[id];
 	}
 	for (node_id r = cct_first_root(t); r; r = cct_get(t, r)->sibling) {
 		walk(&w, r);
@@ -176,7 +191,7 @@ static void count_side(struct maker *m, int side)
 		m->func[side][0].unknown += cct_cpu_of(t, r).unknown;
 		m->func[side][0].ready += cct_cpu_of(t, r).ready;
 	}
-	mem_free_all(suspended, w.total, w.ready, w.open);
+	mem_free_all(suspended, w.total, w.off, w.wait, w.open);
 }
 
 /* ---- statistics over sessions, in lists that are sorted ---- */
@@ -234,11 +249,16 @@ static double ratio(double part, double whole)
 	return whole > 0 ? part / whole : 0;
 }
 
+static bool is_wait(const struct diff_row *row)
+{
+	return row->reason == DIFF_WAIT || row->reason == DIFF_MORE_WAITS;
+}
+
 /* What a change is a part of, by side, ns a session. */
 static const double *whole(const struct maker *m, const struct diff_row *row)
 {
 	return row->reason == DIFF_SLEEP ? m->sleep :
-	       row->reason == DIFF_WAIT ? m->waking : m->out->time;
+	       is_wait(row) ? m->waking : m->out->time;
 }
 
 /* Is the change large enough to be told? */
@@ -266,27 +286,6 @@ static struct diff_row row_of(const struct maker *m, uint32_t match,
 				  .after = m->matches.list[match].id[1] };
 }
 
-/* The rest of what others are a part of; figures of a profile may be wrong. */
-static uint64_t rest(uint64_t all, uint64_t part)
-{
-	return all - MIN(part, all);
-}
-
-/* Time of one call with all that it calls, ns; if the function is open already,
- * of its own code only, because the time of what it calls is part of the outer
- * call's. */
-static double call_cost(const struct maker *m, const struct diff_figures *f,
-			bool is_again)
-{
-	const bool cpu = m->out->has_cpu;
-
-	if (is_again || f->outer == 0)
-		return ratio((double)rest(f->self, cpu ? f->ready : 0),
-			     (double)f->timed);
-	return ratio((double)rest(f->total, cpu ? f->total_ready : 0),
-		     (double)f->outer);
-}
-
 /* On the CPU, or all that it took where that is not known. */
 static uint64_t work_of(const struct maker *m, const struct diff_figures *f)
 {
@@ -299,6 +298,34 @@ static uint64_t wait_of(const struct maker *m, const struct diff_figures *f)
 	return m->out->has_cpu ? rest(MIN(f->off, f->self), f->ready) : 0;
 }
 
+/* Time of one call with all that it calls, ns: of work, or of waits. If the
+ * function is open already, it is that of its own code, because the time of
+ * what it calls is part of the outer call's. */
+static double call_cost(const struct maker *m, const struct diff_figures *f,
+			bool is_again, bool of_waits)
+{
+	const bool cpu = m->out->has_cpu;
+
+	if (is_again || f->outer == 0)
+		return ratio((double)(of_waits ? wait_of(m, f) : work_of(m, f)),
+			     (double)f->timed);
+	return ratio((double)(!of_waits ? rest(f->total, cpu ? f->total_off : 0)
+			      : cpu ? f->total_wait : 0),
+		     (double)f->outer);
+}
+
+static void charge(struct maker *m, enum diff_reason why, size_t edge,
+		   double added)
+{
+	struct most *const most = &m->added[why][m->edges[edge].func];
+
+	if (most->edge == 0 || fabs(added) > fabs(most->most)) {
+		most->edge = (uint32_t)edge + 1;
+		most->most = added;
+	}
+	most->added += added;
+}
+
 /* Find what the change of one edge adds, ns a session, and why. What counts is
  * the rate, calls for each call of the caller: if the caller itself is called
  * more often, that is charged to the caller's own edge. */
@@ -309,8 +336,9 @@ static void weigh_edge(struct maker *m, size_t i)
 	const struct diff_figures *const after = &m->func[1][e->func];
 	const enum diff_reason why = before->calls == 0 ? DIFF_NEW :
 		e->calls[0] == 0 ? DIFF_NEW_CALLER : DIFF_CALLED;
-	struct most *const most = &m->added[why][e->func];
-	double rate[2], added;
+	const struct diff_figures *const price = before->calls == 0 ? after :
+						 before;
+	double rate[2], calls;
 	uint64_t callers[2];
 
 	for (int k = 0; k < 2; k++) {
@@ -322,13 +350,10 @@ static void weigh_edge(struct maker *m, size_t i)
 	 * is gone went with it. */
 	if (callers[0] == 0 || callers[1] == 0)
 		return;
-	added = (rate[1] - rate[0]) * (double)callers[1] / m->sessions[1] *
-		call_cost(m, before->calls == 0 ? after : before, e->is_again);
-	if (most->edge == 0 || fabs(added) > fabs(most->most)) {
-		most->edge = (uint32_t)i + 1;
-		most->most = added;
-	}
-	most->added += added;
+	calls = (rate[1] - rate[0]) * (double)callers[1] / m->sessions[1];
+	charge(m, why, i, calls * call_cost(m, price, e->is_again, false));
+	charge(m, DIFF_MORE_WAITS, i,
+	       calls * call_cost(m, price, e->is_again, true));
 }
 
 /* The row of a function that is called more often, or less. Statistics exist of
@@ -475,7 +500,7 @@ static void add_costs(struct maker *m, uint32_t match)
 static int place_of(const struct diff_row *row)
 {
 	return row->chance > DIFF_CHANCE ? 3 : row->reason == DIFF_SLEEP ? 2 :
-	       row->reason == DIFF_WAIT && row->chance < 0;
+	       (is_wait(row) && row->chance < 0);
 }
 
 ORDER_BY(compare_rows, struct diff_row,
@@ -649,6 +674,8 @@ const char *diff_reason_words(const struct diff_row *r)
 		[DIFF_CALLED] = { "called more", "called less" },
 		[DIFF_NEW_CALLER] = { "new caller", "new caller" },
 		[DIFF_NEW] = { "new function", "new function" },
+		[DIFF_MORE_WAITS] = { "waits in more calls",
+				      "waits in fewer calls" },
 		[DIFF_COST] = { "costs more a call", "costs less a call" },
 		[DIFF_WAIT] = { "waits longer a call", "waits less a call" },
 		[DIFF_SLEEP] = { "sleeps longer a call",

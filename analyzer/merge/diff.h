@@ -9,6 +9,9 @@ enum diff_reason {
 	DIFF_CALLED,       /* a caller calls it more often than it did */
 	DIFF_NEW_CALLER,   /* functions call it that did not call it before */
 	DIFF_NEW,          /* it did not run before */
+	DIFF_MORE_WAITS,   /* what it and its callees wait, off the CPU, for
+	                    * something else than a core, in calls that are
+	                    * more or fewer than they were */
 	DIFF_COST,         /* its own code takes longer a call: on the CPU if
 	                    * both sides know times off the CPU */
 	DIFF_WAIT,         /* it waits longer a call, off the CPU, for
@@ -22,14 +25,14 @@ enum diff_reason {
 struct diff_row {
 	enum diff_reason reason;
 	func_id before, after;  /* in the sessions' tables */
-	func_id caller_before, caller_after; /* DIFF_CALLED, _NEW_CALLER, _NEW:
-	                         * the caller that adds most */
-	double added;           /* ns a session; < 0: it takes less. For the
-	                         * first three reasons with all that it calls */
+	func_id caller_before, caller_after; /* of reasons of calls: the caller
+	                         * that adds most */
+	double added;           /* ns a session; < 0: it takes less. For reasons
+	                         * of calls with all that it calls */
 	double share;           /* that in percent of time[0]; of waits: of
 	                         * that and all waits before; of sleep: of the
 	                         * sleep before, if there was */
-	double was, is;         /* first three reasons: calls a session; others:
+	double was, is;         /* reasons of calls: calls a session; others:
 	                         * ns a call */
 	bool is_fastest;        /* was, is: of each session's fastest call */
 	double chance;          /* the probability that sessions of one kind
@@ -64,7 +67,7 @@ void diff_free(struct diff *);
 /* Are `was` and `is` calls, not times? */
 static inline bool diff_is_of_calls(const struct diff_row *row)
 {
-	return row->reason <= DIFF_NEW;
+	return row->reason < DIFF_COST;
 }
 
 /* What changed, in words: "called more", "costs less a call". */

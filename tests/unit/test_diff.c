@@ -303,6 +303,37 @@ void test_diff_shares_are_of_cpu_time(void)
 	CHECK(row.reason == DIFF_WAIT && row.share > 80 && row.share <= 100);
 }
 
+/* One that waits and is called twice as often: what its calls work and what
+ * they wait are told apart, each as a share of its own whole. Work has no
+ * calls here but those. */
+void test_diff_charges_calls_with_work_and_waits(void)
+{
+	struct program a = plain, b;
+
+	a.has_cpu = true;
+	a.off = 100 * a.leaf_ns;
+	a.leaf_ns += a.off;
+	b = a;
+	b.leaves *= 2;
+
+	struct session *const x = sessions_of(a, 1);
+	struct session *const y = sessions_of(b, 1);
+	struct diff *const d = diff_new(x, y);
+	const double calls = 50 * 4;
+
+	if (CHECK_EQ(d->count, 2)) {
+		CHECK_EQ(d->rows[0].reason, DIFF_CALLED);
+		CHECK(d->rows[0].added == calls * (double)plain.leaf_ns);
+		CHECK(d->rows[0].share > 80 && d->rows[0].share < 100);
+		CHECK_EQ(d->rows[1].reason, DIFF_MORE_WAITS);
+		CHECK(d->rows[1].added == calls * (double)a.off);
+		CHECK(d->rows[1].share > 90 && d->rows[1].share < 100);
+	}
+	diff_free(d);
+	session_free(x);
+	session_free(y);
+}
+
 /* As report, diff takes times off the CPU if they are known for nine tenths of
  * the time. */
 void test_diff_needs_nine_tenths_of_switches(void)

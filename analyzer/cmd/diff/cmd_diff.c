@@ -28,8 +28,8 @@ static bool arg_counts, arg_heap;
 /* The reasons of CSV, whose keys stay the same when the words change. */
 static const char *const reason_keys[DIFF_REASONS] = {
 	[DIFF_CALLED] = "called", [DIFF_NEW_CALLER] = "new_caller",
-	[DIFF_NEW] = "new", [DIFF_COST] = "cost", [DIFF_WAIT] = "wait",
-	[DIFF_SLEEP] = "sleep",
+	[DIFF_NEW] = "new", [DIFF_MORE_WAITS] = "more_waits",
+	[DIFF_COST] = "cost", [DIFF_WAIT] = "wait", [DIFF_SLEEP] = "sleep",
 };
 
 /* Is the change large enough for --min-share, whether it adds or takes? */
@@ -396,10 +396,11 @@ const struct cmd cmd_diff = {
 	"from before a change with those from after it. Lists functions by\n"
 	"the time that they add to a session, each with the reason: a caller\n"
 	"calls it more often; new callers call it; it is new; a call costs\n"
-	"more (its own code, on the CPU where that is known); a call waits\n"
-	"longer; or its coroutine sleeps longer. A function that is called\n"
-	"more often is charged with all that it calls; a function whose calls\n"
-	"cost more, only with its own time.\n"
+	"more; a call waits longer, or it waits in more calls; or its\n"
+	"coroutine sleeps longer. A function that is called more often is\n"
+	"charged with all that it calls; a function whose calls cost more,\n"
+	"only with its own code. Where both sides know times off the CPU, only\n"
+	"the reasons of waits and sleep count them.\n"
 	"\n"
 	"Functions are the same if their build-id and offset are (Lua:\n"
 	"source and lines); in another build, if their name and file are.\n"
