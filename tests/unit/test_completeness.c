@@ -149,8 +149,14 @@ void test_completeness_says_how_times_of_each_session_were_made(void)
 	CHECK(strstr(times(sampled, true), "in some sessions, probes took"));
 	CHECK(strstr(times(sampled, false), "estimated from 1,000 samples"));
 	CHECK(!strstr(said, "sessions") && !strstr(said, "--reference"));
-	both.is_net = NET_SAMPLED, both.probe = 4;
-	CHECK(strstr(times(both, false), "weft record --reference measures"));
+}
+
+void test_completeness_names_the_reference_where_probes_take_much(void)
+{
+	const struct net much = { .is_net = NET_SAMPLED, .period = 1000000,
+				  .own = 700, .probe = 300 };
+
+	CHECK(strstr(times(much, false), "weft record --reference measures"));
 }
 
 void test_completeness_says_what_the_recorder_counted(void)
