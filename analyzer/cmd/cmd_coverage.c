@@ -3,7 +3,6 @@
  * the report; the reasons are found in the folder coverage.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/base/text.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/coverage/coverage.h"
 #include "analyzer/out/out_escape.h"
@@ -76,19 +75,6 @@ static METRIC_GETTER(get_name)
 	v->text = function_of(row)->name;
 }
 
-/* One field, because rows must all have the same; what does not fit into the
- * room is cut off. */
-static METRIC_GETTER(get_places)
-{
-	const struct module_function *const f = function_of(row);
-
-	v->room[0] = '\0';
-	v->text = v->room;
-	for (size_t i = 0; i < f->place_count; i++)
-		text_addf(v->room, sizeof(v->room), "%s%s", i > 0 ? "; " : "",
-			  f->places[i]);
-}
-
 static const struct metric metrics[] = {
 	{ "why", METRIC_TEXT, METRIC_SORTS, .get = get_why, .shrink = 20,
 	  .help = "why it has no call" },
@@ -101,8 +87,6 @@ static const struct metric metrics[] = {
 	{ "inlined", METRIC_COUNT,
 	  METRIC_SORTS | METRIC_DASH | METRIC_DROP_EMPTY, .get = get_number,
 	  .drop = 3, .help = "at how many places it was inlined" },
-	{ "inlined-at", METRIC_TEXT, METRIC_DROP_EMPTY, .get = get_places,
-	  .shrink = 12, .help = "these places" },
 	{ "module", METRIC_TEXT, METRIC_DROP_EMPTY, .get = get_module,
 	  .drop = 4, .shrink = 8, .help = "the program or library it is in" },
 	{ "file", METRIC_TEXT, METRIC_DROP_EMPTY | METRIC_KEEP_END,
@@ -115,26 +99,23 @@ static const struct metric metrics[] = {
 	{ .name = NULL }
 };
 
-/* What the table has with --all, and the CSV without --inlines. */
+/* What the table has with --all. */
 #define TABLE_ALL "why,calls,offset,size,inlined,module,file,name"
-#define CSV "name,module,file,line,offset,size,calls,inlined,why"
 
 static struct metric_view view = {
-	metrics, "why,size,inlined,module,file,name", CSV
+	metrics, "why,size,inlined,module,file,name",
+	"name,module,file,line,offset,size,calls,inlined,why"
 };
 
 /* ---- the options -------------------------------------------------------- */
 
-/* arg_inlines adds lines below a function, or a field in CSV. Without --sort,
- * rows are sorted by reason, module, file, line. */
-static bool arg_all, arg_inlines;
+/* Without --sort, rows are sorted by reason, module, file, line. */
+static bool arg_all;
 
 static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .letter = 'a', .name = "all", .to = &arg_all,
 	  .help = "list every function, also those that ran, with offset, "
 	  "size and calls" },
-	{ .type = OPT_FLAG, .name = "inlines", .to = &arg_inlines,
-	  .help = "below each function, where it was inlined" },
 	TABLE_TOP("rows to show", 100),
 	TABLE_OPTS(view),
 	{ .type = OPT_END }
@@ -158,22 +139,6 @@ static bool is_shown(const struct coverage *c, const struct coverage_row *row)
 }
 
 /* ---- the table ---------------------------------------------------------- */
-
-/* For --inlines: where the function was inlined, below its own row. The debug
- * information may name more places than were kept; these are counted. */
-static void place_rows(struct table *t, const struct module_function *f)
-{
-	char text[256], more[OUT_NUMBER];
-
-	for (size_t i = 0; i < f->place_count; i++) {
-		snprintf(text, sizeof(text), "  inlined at %s", f->places[i]);
-		table_line(t, text);
-	}
-	snprintf(text, sizeof(text), "  ... and in %s", out_number_many(more,
-		 f->inlined - f->place_count, "more places"));
-	if (f->inlined > f->place_count)
-		table_line(t, text);
-}
 
 /* The coverage is in the order of reasons already; what is equal stays so. */
 static int compare(const void *a, const void *b)
@@ -202,11 +167,8 @@ static void print_rows(struct table *t, const struct coverage *c)
 	qsort(rows, count, sizeof(*rows), compare);
 	t->source.table = c;
 	table_begin(t);
-	for (size_t i = 0; i < count && i < top; i++) {
+	for (size_t i = 0; i < count && i < top; i++)
 		table_row(t, rows[i]);
-		if (arg_inlines && !t->csv)
-			place_rows(t, rows[i]->function);
-	}
 	table_end(t);
 	table_print_rest(count > top ? count - top : 0, "functions");
 	mem_free(rows);
@@ -306,8 +268,6 @@ static int coverage_prepare(struct reading *r)
 {
 	if (arg_all)
 		view.table = TABLE_ALL;
-	if (arg_inlines)
-		view.csv = CSV ",inlined-at";
 	return table_choose(&r->table, &view);
 }
 

@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-/* Kinds of answers, in the answer's id. The last two are about the function
- * that came last. */
-enum { SEND_MODULE, SEND_CODE, SEND_FUNCTION, SEND_ENTRY, SEND_PLACE };
+/* Kinds of answers, in the answer's id. The last one is about the function that
+ * came last. */
+enum { SEND_MODULE, SEND_CODE, SEND_FUNCTION, SEND_ENTRY };
 
 /* FUNCTIONS_MAX, BYTES_MAX: what a child may send. SERVER_SECONDS: for servers,
  * all modules together. */
@@ -30,7 +30,7 @@ struct task {
 
 /* ---- in the child ---- */
 
-/* A module_function_fn: send a function, then its entries and places. */
+/* A module_function_fn: send a function, then its entries. */
 static void send_function(void *ctx, const struct module_function *f)
 {
 	sym_child_send(ctx, (struct sym_answer){
@@ -41,9 +41,6 @@ static void send_function(void *ctx, const struct module_function *f)
 	for (size_t i = 0; i < f->entry_count; i++)
 		sym_child_send(ctx, (struct sym_answer){
 			.id = SEND_ENTRY, .offset = f->entries[i] }, "", "");
-	for (size_t i = 0; i < f->place_count; i++)
-		sym_child_send(ctx, (struct sym_answer){ .id = SEND_PLACE },
-			       f->places[i], "");
 }
 
 /* Find a file with the module's machine code, and say what came of it. It is
@@ -131,20 +128,6 @@ static int take_entry(struct task *task, struct module_function *f,
 	return 0;
 }
 
-static int take_place(struct task *task, struct module_function *f,
-		      const char *text)
-{
-	const char **places = (const char **)(uintptr_t)f->places;
-
-	if (f->place_count >= FUNCTION_PLACES)
-		return -1;
-	if (!places)
-		f->places = places = arena_alloc(task->arena,
-			FUNCTION_PLACES * sizeof(*places));
-	places[f->place_count++] = text;
-	return 0;
-}
-
 /* The child used some of the time for servers. */
 static void take_seconds(const struct task *task, unsigned used)
 {
@@ -182,8 +165,6 @@ static int take(void *ctx, const struct sym_answer *a, const char *text)
 		return take_function(task, a, name, file);
 	case SEND_ENTRY:
 		return last ? take_entry(task, last, a->offset) : -1;
-	case SEND_PLACE:
-		return last ? take_place(task, last, name) : -1;
 	default:
 		return last ? 0 : -1;
 	}

@@ -19,7 +19,7 @@ struct coverage_module {
 };
 
 /* List the functions of one module, which is read in a process of its own. All
- * strings, entries and places are the arena's; functions is to be freed with
+ * strings and entries are the arena's; functions is to be freed with
  * mem_free. A module for which no time is left (0 seconds) is not read. Nothing
  * is a failure: *out is always filled in, with what came before something went
  * wrong, and why is set then. Servers get 10 seconds in all for the modules of

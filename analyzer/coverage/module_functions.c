@@ -35,8 +35,6 @@ struct clones {
 	uint64_t entries[FUNCTION_ENTRIES];
 	size_t entry_count;
 	size_t inlined;              /* places where it was inlined */
-	char *places[FUNCTION_PLACES];
-	size_t place_count;
 	int scanned;                 /* HOOK_CODE_ flags of its pieces */
 	const char **symbols;        /* at its first entry; the file's */
 	size_t symbol_count, symbol_room;
@@ -79,12 +77,9 @@ static void gather_init(struct gather *g, const struct hook_code *code)
 
 static void gather_fini(struct gather *g)
 {
-	for (size_t i = 1; i < g->group_count; i++) {
+	for (size_t i = 1; i < g->group_count; i++)
 		mem_free_all(g->groups[i].name, g->groups[i].file,
 			     g->groups[i].symbols);
-		for (size_t k = 0; k < g->groups[i].place_count; k++)
-			mem_free(g->groups[i].places[k]);
-	}
 	mem_free_all(g->groups, g->pieces, g->units);
 	map_free(g->by_key);
 	map_free(g->by_begin);
@@ -163,58 +158,6 @@ static void add_entry(struct clones *group, uint64_t entry)
 		group->entries[group->entry_count++] = entry;
 }
 
-/* ---- places where functions were inlined ---- */
-
-/* The value of an attribute; 0 if there is none. */
-static Dwarf_Word number(Dwarf_Die *die, unsigned name)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word value = 0;
-
-	dwarf_formudata(dwarf_attr(die, name, &attribute), &value);
-	return value;
-}
-
-/* Append the place of an inlined call, and the function it was inlined in. */
-static void add_call(char *to, size_t size, Dwarf_Files *files, Dwarf_Die *call,
-		     Dwarf_Die *in)
-{
-	const char *const path = !files ? NULL :
-		dwarf_filesrc(files, number(call, DW_AT_call_file), NULL,
-			      NULL);
-	const char *const name = sym_die_name(in, NULL);
-
-	text_addf(to, size, "%s%s:%llu in %s", to[0] ? ", " : "",
-		  !path ? "?" : text_base_name(path),
-		  (unsigned long long)number(call, DW_AT_call_line),
-		  !name ? "?" : name);
-}
-
-/* "a.c:12 in f, b.c:30 in main": from the innermost call outwards. Freed with
- * mem_free. */
-static char *inlined_place(const struct sym_unit *unit, struct dies *around)
-{
-	char text[512] = "";
-	Dwarf_Files *files = NULL;
-	Dwarf_Die *call = NULL;
-
-	dwarf_getsrcfiles(unit->die, &files, NULL);
-	for (size_t i = around->depth; i-- > 0; ) {
-		Dwarf_Die *const die = &around->die[i];
-		const int tag = dwarf_tag(die);
-
-		if (tag != DW_TAG_subprogram &&
-		    tag != DW_TAG_inlined_subroutine)
-			continue;
-		if (call)
-			add_call(text, sizeof(text), files, call, die);
-		call = die;
-		if (tag == DW_TAG_subprogram)
-			break;
-	}
-	return mem_copy(text);
-}
-
 /* ---- debug information ---- */
 
 /* Add a function that the debug information describes, with its code. */
@@ -250,9 +193,8 @@ static void add_function(struct gather *g, const struct sym_unit *unit,
 
 /* Note that a function was inlined here. */
 static void add_inlined(struct gather *g, const struct sym_unit *unit,
-			struct dies *around)
+			Dwarf_Die *die)
 {
-	Dwarf_Die *const die = &around->die[around->depth - 1];
 	struct clones *group;
 	Dwarf_Addr base, begin, end;
 
@@ -264,26 +206,20 @@ static void add_inlined(struct gather *g, const struct sym_unit *unit,
 	    (g->code && !hook_code_holds(g->code, begin)))
 		return;
 	group = group_of(g, unit, die);
-	if (!group)
-		return;
-	group->inlined++;
-	if (group->place_count < FUNCTION_PLACES)
-		group->places[group->place_count++] =
-			inlined_place(unit, around);
+	if (group)
+		group->inlined++;
 }
 
 /* Take the description if it is of a function. */
 static void visit(struct gather *g, const struct sym_unit *unit,
-		  struct dies *around)
+		  Dwarf_Die *die)
 {
-	Dwarf_Die *const die = &around->die[around->depth - 1];
-
 	switch (dwarf_tag(die)) {
 	case DW_TAG_subprogram:
 		add_function(g, unit, die);
 		break;
 	case DW_TAG_inlined_subroutine:
-		add_inlined(g, unit, around);
+		add_inlined(g, unit, die);
 		break;
 	default:
 		break;
@@ -305,7 +241,7 @@ static void walk(struct gather *g, const struct sym_unit *unit,
 		if (around->depth < DEPTH &&
 		    dwarf_child(top, top + 1) == 0) {
 			around->depth++;
-			visit(g, unit, around);
+			visit(g, unit, top + 1);
 			continue;
 		}
 		while (around->depth > 1 &&
@@ -314,7 +250,7 @@ static void walk(struct gather *g, const struct sym_unit *unit,
 			around->depth--;
 		if (around->depth <= 1)
 			break;
-		visit(g, unit, around);
+		visit(g, unit, &here[around->depth - 1]);
 	}
 }
 
@@ -499,8 +435,6 @@ static void list(const struct gather *g, module_function_fn fn, void *ctx)
 			.entries = group->entries,
 			.entry_count = group->entry_count,
 			.inlined = group->inlined,
-			.places = (const char *const *)group->places,
-			.place_count = group->place_count,
 		};
 
 		assert(group->entry_count <= FUNCTION_ENTRIES);

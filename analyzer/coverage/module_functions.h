@@ -19,7 +19,7 @@ enum function_state {
 };
 
 /* Of one function, no more than so many are kept. */
-enum { FUNCTION_ENTRIES = 4, FUNCTION_PLACES = 8 };
+enum { FUNCTION_ENTRIES = 4 };
 
 /* name is demangled and not ""; file is "" and line 0 if not known. Addresses
  * are those in the file, without the load bias. size is in bytes, of all of its
@@ -33,8 +33,6 @@ struct module_function {
 	                              * given: of the function and its clones */
 	size_t entry_count;          /* at most FUNCTION_ENTRIES */
 	size_t inlined;              /* places where it was inlined */
-	const char *const *places;   /* some of them: "a.c:12 in f" */
-	size_t place_count;          /* at most FUNCTION_PLACES */
 };
 
 /* Gets a function, which is valid until the callback returns. */

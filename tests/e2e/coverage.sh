@@ -98,12 +98,6 @@ common
 is listed 0 "$excluded"
 is from_header 0 "$inlined"
 
-# Where it was inlined.
-"$WEFT" coverage --inlines "$T/trace" >"$T/table" || fail "weft coverage fails"
-line=$(grep -n 'always(x)' "$T/a.c" | tail -n 1 | cut -d: -f1)
-grep -A1 ' always$' "$T/table" | grep -q "inlined at a.c:$line in hot" ||
-	fail "where always was inlined: $(cat "$T/table")"
-
 # From the symbol table alone: which are excluded cannot be told.
 label="no debug information"
 cp "$T/prog" "$T/whole"

@@ -18,7 +18,7 @@ harmless() {
 }
 for c in report "report --csv" explain "explain --json" tree "tree --csv --root coroutine" "tree --bottom-up" \
 	"tree --bottom-up --csv" "callers -a" "callers -a --csv" coroutines \
-	"coroutines --csv" "coverage --all" "coverage --all --csv --inlines" dump \
+	"coroutines --csv" "coverage --all" "coverage --all --csv" dump \
 	"trim -m 0" "trim -m 0 --csv" "trim -m 0 -f gcc" "trim -m 0 -f skip" \
 	"dump --raw" info check; do
 	# shellcheck disable=SC2086
