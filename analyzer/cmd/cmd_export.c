@@ -38,7 +38,6 @@ enum source { TREE, MOMENTS, STACKS, TRACKS };
 	X("folded", .put = export_collapsed_write, .is_repeating = true) \
 	X("speedscope", .put = export_speedscope_write) \
 	X("callgrind", .put = export_callgrind_write) \
-	X("cpuprofile", .put = export_cpuprofile_write) \
 	X("sqlite", .add = export_sqlite_write, .source = MOMENTS, \
 	  .hist = true) \
 	X("json", .put = export_json_write, .source = MOMENTS, .hist = true) \
@@ -256,9 +255,6 @@ const struct cmd cmd_export = {
 	"callgrind is text for kcachegrind and callgrind_annotate: self, time\n"
 	"on and off the CPU, suspended time and calls of each function, and\n"
 	"what it calls, with files and lines.\n"
-	"\n"
-	"cpuprofile is a profile of V8, for Chrome's developer tools: all\n"
-	"threads below one root, each stack once, as wide as its total time.\n"
 	"\n"
 	"sqlite adds the session to a database: functions, the tree with all\n"
 	"its figures, coroutines and who resumed them, the 1,000 calls with\n"

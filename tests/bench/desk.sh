@@ -20,7 +20,7 @@ cost() {
 # The list of commands; those that read a trace more than once,
 # or write single calls, are marked.
 desk_plain="tree bottom-up callers coroutines coverage trim pprof collapsed \
-speedscope callgrind cpuprofile csv plot merge diff info check"
+speedscope callgrind csv plot merge diff info check"
 desk_twice="html slow stacks sqlite json speedscope-time chrome perfetto \
 firefox"
 
@@ -38,7 +38,7 @@ desk_trace() {
 	cost coverage coverage "$t"
 	cost trim trim "$t"
 	cost html html -o "$T/export" "$t"
-	for f in pprof collapsed speedscope callgrind cpuprofile csv sqlite \
+	for f in pprof collapsed speedscope callgrind csv sqlite \
 		json speedscope-time chrome perfetto firefox; do
 		rm -f "$T/export"
 		cost $f export -f $f -o "$T/export" "$t"

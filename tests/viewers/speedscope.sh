@@ -90,7 +90,6 @@ speedscope-time y.speedscope.json
 collapsed x.collapsedstack.txt
 chrome x.json
 callgrind callgrind.out.1
-cpuprofile x.cpuprofile
 pprof x.pb
 EOT
 exit 0

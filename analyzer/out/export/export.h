@@ -56,12 +56,6 @@ int export_speedscope_write(FILE *, const struct export_from *);
  * sum. */
 int export_callgrind_write(FILE *, const struct export_from *);
 
-/* A profile of V8, which Chrome's developer tools and speedscope open: all
- * threads are below "(root)", one beside the other. A node's samples are one,
- * which lasts for its self time: stacks are in the order of the tree, not of
- * time. */
-int export_cpuprofile_write(FILE *, const struct export_from *);
-
 /* CSV: a head, and a row for each distinct stack, parents first, with the
  * columns of nodes_view; those of net times only where times are net. */
 int export_csv_write(FILE *, const struct export_from *);
