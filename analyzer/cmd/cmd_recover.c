@@ -43,7 +43,7 @@ static enum cmd_exit recover_run(int count, char **operands)
 
 	if (count == 0) {
 		err_add("nothing is given to recover from; give the folder "
-			"that weft record made, or a core dump");
+			"that weft record made");
 		return CMD_USAGE;
 	}
 	n = strlen(operands[0]);
@@ -70,9 +70,8 @@ const struct cmd cmd_recover = {
 	"folder that weft record made; it may be damaged or without its\n"
 	"metadata. If the pool, the memory that the program shared with weft\n"
 	"record, is still in /dev/shm, its contents are taken, too. FILE is a\n"
-	"core dump of the program, which may hold the pool; a copy of the\n"
-	"pool; or any file that may hold recorded data. None of these is\n"
-	"changed.\n"
+	"copy of the pool, or any file that may hold recorded data. None of\n"
+	"these is changed.\n"
 	"\n"
 	"Prints what was found and what is missing. The next weft record of\n"
 	"the same user keeps the newest pool for an hour, if memory allows,\n"

@@ -1,17 +1,14 @@
-/* left_pool.c - reads a pool without mapping it: a file may be cut at any time,
- * and a core cannot be mapped as a pool. Any recorded program may have written
- * anything into it.
+/* left_pool.c - reads a pool without mapping it: a file may be cut at any time.
+ * Any recorded program may have written anything into it.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/recover/left_pool.h"
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/chunk/decode.h"
-#include "analyzer/recover/core.h"
 #include "tracepoints/buffer.h"
 #include "tracepoints/meta.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -52,31 +49,29 @@ bool left_pool_is(const char *path)
 
 	close(fd);
 	return n == (ssize_t)sizeof(magic) &&
-	       (memcmp(magic, &pool, sizeof(magic)) == 0 ||
-		memcmp(magic, ELFMAG, SELFMAG) == 0);
+	       memcmp(magic, &pool, sizeof(magic)) == 0;
 }
 
 static bool get(const struct left_pool *p, void *to, size_t size, uint64_t at)
 {
-	return pread(p->fd, to, size, (off_t)(p->begin + at)) == (ssize_t)size;
+	return pread(p->fd, to, size, (off_t)at) == (ssize_t)size;
 }
 
 /* glibc's mutex begins with its futex; the kernel writes the owner's end into
- * it. In a core nobody has ended yet. */
-static bool is_held(const struct left_pool *p, const pthread_mutex_t *mutex)
+ * it. */
+static bool is_held(const pthread_mutex_t *mutex)
 {
 	uint32_t word;
 
 	memcpy(&word, mutex, sizeof(word));
-	return !p->is_core && (word & FUTEX_TID_MASK) != 0 &&
-	       (word & FUTEX_OWNER_DIED) == 0;
+	return (word & FUTEX_TID_MASK) != 0 && (word & FUTEX_OWNER_DIED) == 0;
 }
 
 /* It has locked the file as long as it lives. A program that has written over
  * the mutex lies about itself alone. */
 static bool has_recorder(const struct left_pool *p)
 {
-	return is_held(p, &p->head.recorder) &&
+	return is_held(&p->head.recorder) &&
 	       flock(p->fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
@@ -92,12 +87,12 @@ static bool has_living(const struct left_pool *p)
 	struct pool_thread t;
 
 	for (uint32_t i = 0; i < p->head.thread_slots; i++)
-		if (get_thread(p, i, &t) && is_held(p, &t.alive))
+		if (get_thread(p, i, &t) && is_held(&t.alive))
 			return true;
 	return false;
 }
 
-/* size: of what may be the pool, at p->begin. */
+/* size: of what may be the pool. */
 static int check(struct left_pool *p, uint64_t size, const char *path)
 {
 	if (size < sizeof(p->head) || !get(p, &p->head, sizeof(p->head), 0) ||
@@ -112,10 +107,11 @@ static int check(struct left_pool *p, uint64_t size, const char *path)
 	return 0;
 }
 
-static int open_pool(struct left_pool *p, const char *path)
+int left_pool_open(struct left_pool *p, const char *path)
 {
 	uint64_t size;
 
+	memset(p, 0, sizeof(*p));
 	p->fd = open_file(path, &size);
 	if (p->fd < 0)
 		return err_add("cannot open the pool \"%s\": %s", path,
@@ -123,51 +119,6 @@ static int open_pool(struct left_pool *p, const char *path)
 	if (check(p, size, path) == 0)
 		return 0;
 	close(p->fd);
-	return -1;
-}
-
-/* By default, the kernel leaves mapped files out of cores. */
-static int open_named(struct left_pool *p, const char *core, const char *path)
-{
-	memset(p, 0, sizeof(*p));
-	if (open_pool(p, path) == 0)
-		return 0;
-	return err_add("\"%s\" does not have the memory that the program "
-		       "shared with weft record: write 0x3b to "
-		       "/proc/PID/coredump_filter of programs whose cores "
-		       "shall have it", core);
-}
-
-int left_pool_open(struct left_pool *p, const char *path)
-{
-	struct core_pool found;
-	uint64_t size;
-
-	memset(p, 0, sizeof(*p));
-	p->fd = open_file(path, &size);
-	if (p->fd < 0)
-		return err_add("cannot open \"%s\": %s", path, strerror(errno));
-	const enum core what = core_find(p->fd, &found);
-
-	close(p->fd);
-	switch (what) {
-	case CORE_NONE:
-		return open_pool(p, path);
-	case CORE_NAMES_POOL:
-		return open_named(p, path, found.path);
-	case CORE_UNRECORDED:
-		return err_add("\"%s\" is no core of a program that was being "
-			       "recorded", path);
-	case CORE_HAS_POOL:
-		break;
-	}
-	p->fd = open_file(path, &size);
-	p->begin = found.begin;
-	p->is_core = true;
-	if (p->fd >= 0 && check(p, found.size, path) == 0)
-		return 0;
-	if (p->fd >= 0)
-		close(p->fd);
 	return -1;
 }
 
@@ -212,7 +163,7 @@ static uint32_t flags_of(const struct left_pool *p, uint64_t word)
 	if (buffer_state(word) != BUFFER_FILLING)
 		return 0;
 	return slot < p->head.thread_slots && get_thread(p, slot, &t) &&
-	       is_held(p, &t.alive) ? CHUNK_PARTIAL : CHUNK_TAKEN;
+	       is_held(&t.alive) ? CHUNK_PARTIAL : CHUNK_TAKEN;
 }
 
 static bool is_wanted(const struct left_pool *p, uint32_t i, uint64_t *word)

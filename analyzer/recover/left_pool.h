@@ -1,5 +1,9 @@
-/* left_pool.h - a pool that nobody empties any more: in /dev/shm, as a copy of
- * it, or in a core dump.
+/* left_pool.h - a pool that nobody empties any more: in /dev/shm, or as a copy
+ * of it.
+ *
+ * The folder recover/ makes a trace of what a recording left that did not come
+ * to its end: files, the pool. It uses base/, chunk/ and in/; nothing that it
+ * reads is trusted.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -8,10 +12,8 @@
 
 struct left_pool {
 	int fd;
-	uint64_t begin;          /* where in the file */
 	struct pool head;        /* a copy, which pool_valid has accepted */
 	bool is_alive;           /* there are threads that may still write */
-	bool is_core;
 	bool is_in_use;          /* why it could not be opened: its recorder
 	                          * lives */
 	uint64_t damaged;        /* buffers that held no chunk of it */
@@ -20,8 +22,7 @@ struct left_pool {
 /* Whether a file begins like what left_pool_open can open. */
 bool left_pool_is(const char *path);
 
-/* Open a pool, or the one in a core dump; if a core only names its pool, that.
- * 0, or -1 with a cause: there is none, it is no pool, or its recorder lives.
+/* 0, or -1 with a cause: there is none, it is no pool, or its recorder lives.
  * Ends with left_pool_close if it is 0. */
 int left_pool_open(struct left_pool *, const char *path);
 void left_pool_close(struct left_pool *);

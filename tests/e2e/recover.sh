@@ -1,7 +1,7 @@
 #!/bin/bash
 # Recorder, LTTng's daemons and the program are killed, each alone and all at
-# once, the metadata is removed, and all that is left is a core: weft recover
-# gives each call that the program counted, or says that it is lost.
+# once, and the metadata is removed: weft recover gives each call that the
+# program counted, or says that it is lost.
 # SPDX-License-Identifier: MIT
 . tests/e2e/record.inc
 
@@ -141,37 +141,4 @@ find "$HOME/trace" -name metadata -delete
 recover "$HOME/trace"
 all "metadata"
 nothing_lost
-
-# A core of the program, whose recorder was killed before; nothing else is left
-# of the pool.
-read -r pattern </proc/sys/kernel/core_pattern
-case $pattern in
-"|"* | /*)
-	echo "cores go to $pattern: not tried"
-	exit 0
-	;;
-esac
-cd "$HOME" || exit 1
-(
-	ulimit -c unlimited
-	echo 0x3b >/proc/self/coredump_filter
-	cd "$HOME" || exit 1
-	start
-	echo "$pid" >"$T/pid"
-	kill -9 $recorder
-	more
-	kill -ABRT "$pid"
-)
-pid=$(cat "$T/pid")
-await ended "$pid"
-rm -f "$keep" "$(cat "$HOME/trace/pool")"
-core=$(find "$HOME" -maxdepth 1 -name 'core*' | head -n 1)
-[ -s "$core" ] || {
-	echo "the kernel writes no core"
-	exit 0
-}
-recover "$HOME/trace" "$core"
-all "core"
-cat "$T/said"
-recover "$core"
 exit 0

@@ -1,14 +1,12 @@
-/* test_left_pool.c - chunks out of a pool, and out of a core dump that holds
- * one: as they were, and with bytes of any value anywhere.
+/* test_left_pool.c - chunks out of a pool: as they were, and with bytes of any
+ * value anywhere.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/chunk/decode.h"
-#include "analyzer/recover/core.h"
 #include "analyzer/recover/left_pool.h"
 #include "tests/test.h"
 #include "tracepoints/pool.h"
 
-#include <elf.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +15,10 @@
 #include <unistd.h>
 
 enum { PAGE = 4096, BUFFERS = 5, ROUNDS = 4000,
-       POOL_BYTES = 4 * PAGE + BUFFERS * POOL_SMALL_WORDS * 8,
-       CORE_HEAD = PAGE, NOTE = 1028, BYTES = CORE_HEAD + POOL_BYTES };
+       BYTES = 4 * PAGE + BUFFERS * POOL_SMALL_WORDS * 8 };
 
 static _Alignas(PAGE) unsigned char file[BYTES];
-static struct pool *const pool = (struct pool *)(file + CORE_HEAD);
+static struct pool *const pool = (struct pool *)file;
 
 static void make_buffer(uint32_t i, enum buffer_state state, uint64_t end)
 {
@@ -56,14 +53,14 @@ static void make(void)
 	memset(file, 0, sizeof(file));
 	pool->magic = POOL_MAGIC;
 	pool->version = POOL_VERSION;
-	pool->size = POOL_BYTES;
+	pool->size = BYTES;
 	pool->recording = 77;
 	pool->process_offset = PAGE;
 	pool->thread_offset = 2 * PAGE;
 	pool->thread_slots = 2;
 	pool->verdict_offset = pool->state_offset = 3 * PAGE;
 	pool->small_offset = 4 * PAGE;
-	pool->big_offset = POOL_BYTES;
+	pool->big_offset = BYTES;
 	pool->small_buffers = BUFFERS;
 	pool->tick_hz = 1000000000;
 	t = pool_thread(pool, 1);
@@ -75,37 +72,6 @@ static void make(void)
 	make_buffer(3, BUFFER_TAKEN, 9000);
 	make_buffer(4, BUFFER_TAKEN, 9000);
 	memset(pool_buffer(pool, 4), 0, CHUNK_HEADER_WORDS * 8);
-}
-
-/* A segment that is no pool, the note of files, and the pool, or only its
- * name. */
-static void make_core(bool has_pool)
-{
-	static const char name[] = "/dev/shm/weft-1-not-there";
-	Elf64_Ehdr *const e = (void *)file;
-	Elf64_Phdr *const p = (void *)(file + sizeof(*e));
-	Elf64_Nhdr *const n = (void *)(file + NOTE);
-	uint64_t *const files = (void *)(file + NOTE + sizeof(*n) + 8);
-
-	memcpy(e->e_ident, ELFMAG, SELFMAG);
-	e->e_ident[EI_CLASS] = ELFCLASS64;
-	e->e_ident[EI_DATA] = ELFDATA2LSB;
-	e->e_ident[EI_VERSION] = EV_CURRENT;
-	e->e_version = EV_CURRENT;
-	e->e_type = ET_CORE;
-	e->e_phoff = sizeof(*e);
-	e->e_phentsize = sizeof(*p);
-	e->e_phnum = has_pool ? 3 : 2;
-	p[0] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_filesz = 2000 };
-	p[1] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_offset = NOTE,
-			     .p_filesz = 500 };
-	p[2] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_offset = CORE_HEAD,
-			     .p_filesz = POOL_BYTES };
-	*n = (Elf64_Nhdr){ 5, 200, NT_FILE };
-	memcpy(n + 1, "CORE", 5);
-	files[0] = 2;
-	memcpy(files + 2 + 2 * 3, "/bin/true", 10);
-	memcpy((char *)(files + 2 + 2 * 3) + 10, name, sizeof(name));
 }
 
 /* The path of a file with these bytes; one for all. */
@@ -156,19 +122,19 @@ void test_left_pool_gives_what_was_not_taken(void)
 	uint64_t lost[LOST_REASONS];
 
 	make();
-	CHECK_EQ(read_pool(pool, POOL_BYTES), 3);
+	CHECK_EQ(read_pool(pool, BYTES), 3);
 	CHECK_EQ(numbers, 1 << 1 | 1 << 2 | 1 << 3);
 	CHECK_EQ(ends, 1000 + 10 + 20 + 5 + 30 + 9000 + 9000);
 	CHECK_EQ(flags, CHUNK_TAKEN);
 	CHECK_EQ(left.damaged, 0);
-	REQUIRE(left_pool_open(&left, write_file(pool, POOL_BYTES)) == 0);
+	REQUIRE(left_pool_open(&left, write_file(pool, BYTES)) == 0);
 	left_pool_lost(&left, lost);
 	CHECK_EQ(lost[LOST_FULL], 42);
 	CHECK(!left.is_alive);
 	left_pool_close(&left);
-	CHECK_EQ(read_pool(pool, POOL_BYTES - 1), -1);
+	CHECK_EQ(read_pool(pool, BYTES - 1), -1);
 	pool->version = POOL_VERSION - 1;
-	CHECK_EQ(read_pool(pool, POOL_BYTES), -1);
+	CHECK_EQ(read_pool(pool, BYTES), -1);
 }
 
 /* Its buffer may still grow. */
@@ -176,31 +142,13 @@ void test_left_pool_knows_threads_that_live(void)
 {
 	make();
 	*(uint32_t *)(void *)&pool_thread(pool, 1)->alive = 1234;
-	CHECK_EQ(read_pool(pool, POOL_BYTES), 3);
+	CHECK_EQ(read_pool(pool, BYTES), 3);
 	CHECK_EQ(flags, CHUNK_PARTIAL);
 	CHECK(left.is_alive);
 	*(uint32_t *)(void *)&pool_thread(pool, 1)->alive |= FUTEX_OWNER_DIED;
-	read_pool(pool, POOL_BYTES);
+	read_pool(pool, BYTES);
 	CHECK_EQ(flags, CHUNK_TAKEN);
 	CHECK(!left.is_alive);
-}
-
-void test_core_holds_or_names_the_pool(void)
-{
-	struct core_pool found;
-
-	make();
-	make_core(true);
-	CHECK_EQ(read_pool(file, BYTES), 3);
-	CHECK(left.is_core);
-	make_core(false);
-	CHECK_EQ(read_pool(file, BYTES), -1);
-	FILE *const f = fopen(write_file(file, BYTES), "r");
-
-	REQUIRE(f);
-	CHECK_EQ(core_find(fileno(f), &found), CORE_NAMES_POOL);
-	CHECK_STR(found.path, "/dev/shm/weft-1-not-there");
-	fclose(f);
 }
 
 /* Nothing but a checked chunk comes out, whatever goes in. The parts that steer
@@ -212,24 +160,21 @@ void test_left_pool_survives_any_bytes(void)
 
 	srand(1);
 	make();
-	make_core(true);
 	memcpy(whole, file, BYTES);
 	for (int i = 0; i < ROUNDS; i++) {
-		const bool is_core = rand() % 2;
-		const size_t from = is_core ? 0 : CORE_HEAD;
-		const size_t n = rand() % 8 ? BYTES - from :
-				 (size_t)rand() % (BYTES - from);
+		const size_t n = rand() % 8 ? BYTES :
+				 (size_t)rand() % BYTES;
 
 		memcpy(file, whole, BYTES);
 		for (int k = rand() % 6; k >= 0; k--) {
-			const size_t span = rand() % 3 ? 400 : BYTES - from - 8;
+			const size_t span = rand() % 3 ? 400 : BYTES - 8;
 			const uint64_t any = rand() % 2 ? (uint64_t)rand() :
 				UINT64_MAX >> rand() % 64;
 
-			memcpy(file + from + (size_t)rand() % span, &any,
+			memcpy(file + (size_t)rand() % span, &any,
 			       (size_t)rand() % 8 + 1);
 		}
-		opened += read_pool(file + from, n) >= 0;
+		opened += read_pool(file, n) >= 0;
 	}
 	CHECK(opened > ROUNDS / 10);
 }
