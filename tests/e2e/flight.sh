@@ -4,6 +4,7 @@
 # stays bounded, and what a snapshot holds is exact, by the program's own count.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
+export FOLDER=$T/trace # where p_flight looks
 
 # snapshot N: its rows between the program's marks, and what it says.
 snapshot() {

@@ -16,7 +16,7 @@ grep -qx err "$T/e" || fail "stderr"
 env | grep -vE '^(_|SHLVL|PWD|OLDPWD)=' | sort >"$T/before"
 run env 2>/dev/null | grep -vE '^(_|SHLVL|PWD|OLDPWD)=' | sort >"$T/after"
 more=$(comm -13 "$T/before" "$T/after" | sed 's/=.*//' | tr '\n' ' ')
-[ "$more" = "LD_PRELOAD WEFT_POOL WEFT_TRACE " ] || fail "environment: $more"
+[ "$more" = "LD_PRELOAD WEFT_POOL " ] || fail "environment: $more"
 other=$(LD_PRELOAD=/lib/x86_64-linux-gnu/libm.so.6 run env 2>/dev/null |
 	sed -n 's/^LD_PRELOAD=//p')
 case $other in

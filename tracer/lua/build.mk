@@ -15,20 +15,20 @@ $(LUA_MODULE_TEXT): tracer/lua/weft_module.lua
 	$(Q)od -An -v -tx1 $< | sed 's/ \(..\)/0x\1,/g' >$@
 
 define lua_module_rule
-$(B)/lib/lua/$(1)/weft.so: tracer/lua/weft_module.c tracer/lua/weft_dump.c \
-		$(LUA_MODULE_TEXT) $(B)/lib/libweft.so
+$(B)/lib/lua/$(1)/weft.so: tracer/lua/weft_module.c $(LUA_MODULE_TEXT) \
+		$(B)/lib/libweft.so
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) -std=c11 -D_GNU_SOURCE -I. $$(OPT) $$(WARN) \
 		$$(SANFLAGS) $$$$(pkg-config --cflags lua$(1)) $$(CFLAGS) \
 		-DWEFT_MODULE_TEXT='"$(LUA_MODULE_TEXT)"' \
 		-fPIC -fvisibility=hidden -shared -Wl,-z,nodelete \
-		-Wl,-rpath,'$$$$ORIGIN/../..' -MMD -MP -MF $$@.d -o $$@ \
-		tracer/lua/weft_module.c tracer/lua/weft_dump.c -L$(B)/lib -lweft
+		-Wl,-rpath,'$$$$ORIGIN/../..' -MMD -MP -MF $$(@:.so=.d) -o $$@ \
+		tracer/lua/weft_module.c -L$(B)/lib -lweft
 endef
 $(foreach v,$(LUA_MODULES),$(eval $(call lua_module_rule,$(v))))
 
--include $(LUA_MODULE_SO:=.d)
+-include $(LUA_MODULE_SO:.so=.d)
 
 # libweft-lua-static.a and its flags: for a Lua that is linked statically.
 LUA_STATIC_A := $(B)/lib/libweft-lua-static.a

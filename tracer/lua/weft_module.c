@@ -11,8 +11,8 @@
 
 #define WEFT_LUA_MAY_BE_JIT
 #include "tracer/host/weft.h"
-#include "tracer/lua/weft_dump.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <time.h>
 
@@ -526,21 +526,6 @@ static void record(lua_State *L)
 	stand_in(L, jit >= 0);
 }
 
-/* dump(path or nil, since_reset): true; or nil and why not. */
-static int dump(lua_State *L)
-{
-	char why[512];
-
-	if (weft_dump(option_text(L, 1), lua_toboolean(L, 2), why,
-		      sizeof(why)) == 0) {
-		lua_pushboolean(L, 1);
-		return 1;
-	}
-	lua_pushnil(L);
-	lua_pushstring(L, why);
-	return 2;
-}
-
 /* What a program calls; weft_module.lua adds its own to it. */
 static const luaL_Reg functions[] = {
 	{ "start", start }, { "stop", stop }, { "pause", pause },
@@ -554,7 +539,7 @@ static const luaL_Reg functions[] = {
 static const luaL_Reg inner[] = {
 	{ "begin", begin }, { "only", only },
 	{ "zone", zone }, { "zone_end", zone_end },
-	{ "now", now }, { "depth", depth }, { "dump", dump },
+	{ "now", now }, { "depth", depth },
 	{ NULL, NULL },
 };
 

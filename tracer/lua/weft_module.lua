@@ -1,6 +1,6 @@
--- weft_module.lua - weft.hook, weft.zone, weft.reset and weft.dump, which are
--- easier to write in Lua. Runs on every Lua from 5.1 on. Its arguments are the module's
--- table and a table of what only C can do. SPDX-License-Identifier: MIT
+-- weft_module.lua - weft.hook and weft.zone, which are easier to write in Lua.
+-- Runs on every Lua from 5.1 on. Its arguments are the module's table and a
+-- table of what only C can do. SPDX-License-Identifier: MIT
 local weft, core = ...
 local running, type, error, select = coroutine.running, type, error, select
 local setmetatable, tostring, pairs = setmetatable, tostring, pairs
@@ -156,19 +156,6 @@ function weft.zone(name, fn, ...)
 		return setmetatable({ zone }, closing_zone)
 	end
 	return leave_zone(zone, fn(...))
-end
-
--- weft.dump leaves out what was recorded before the last reset.
-local was_reset = false
-
-function weft.reset()
-	weft.mark("weft.reset")
-	was_reset = true
-end
-
-function weft.dump(path)
-	check(path, "string", 1, "dump", true)
-	return core.dump(path, was_reset)
 end
 
 return weft

@@ -121,7 +121,6 @@ static int fork_program(struct recording *r)
 	const struct child_environment environment = {
 		.preload = r->outlook == OUTLOOK_NO_PRELOAD ? NULL :
 			   r->installation.preload,
-		.trace = r->folder.absolute,
 		.modules = r->opt.lua_init ? r->installation.modules : NULL,
 		.is_asan = needs_asan(r->program_path),
 	};

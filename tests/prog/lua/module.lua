@@ -28,8 +28,7 @@ for _, try in ipairs {
 	function() weft.mark() end, function() weft.mark(nil) end,
 	function() weft.label("x") end, function() weft.native(1) end,
 	function() weft.hook() end, function() weft.hook(f, 1) end,
-	function() weft.hook(f, "f", 1) end, function() weft.dump(7, {}) end,
-	function() weft.start({}) end,
+	function() weft.hook(f, "f", 1) end, function() weft.start({}) end,
 } do
 	local ok, message = pcall(try)
 	print(ok, (tostring(message):gsub("^.*bad arg", "bad arg")

@@ -224,8 +224,6 @@ static void set_environment(const struct pool_owner *owner,
 		 open_pool(owner), (uint64_t)owner->device,
 		 (uint64_t)owner->inode, owner->path);
 	setenv(POOL_ENV, text, 1);
-	if (e->trace)
-		setenv("WEFT_TRACE", e->trace, 1);
 	if (e->preload)
 		setenv("LD_PRELOAD", e->preload, 1);
 	if (e->preload && e->is_asan)

@@ -30,7 +30,6 @@ void installation_clean(struct installation *in);
 /* What the program's environment gets. The strings are the caller's. */
 struct child_environment {
 	const char *preload;  /* value of LD_PRELOAD; NULL: leave it */
-	const char *trace;    /* absolute path of the trace's folder */
 	const char *modules;  /* PREFIX/lib/lua: interpreters shall load weft
 			       * (--lua-init); NULL: they shall not */
 	bool is_asan;         /* AddressSanitizer is linked into the program */
