@@ -140,7 +140,7 @@ struct printer {
 	struct snapshot_groups *groups;  /* NULL: each stack by itself */
 	size_t moment;           /* whose heading was printed last, + 1 */
 	size_t shown, left;      /* stacks of this moment */
-	bool has_body, has_entry, has_old;
+	bool has_body, has_entry, has_old, has_sampled;
 };
 
 /* By enum snapshot_state: as CSV says it, and in a sentence. */
@@ -165,6 +165,8 @@ static const char *name_of(const struct printer *p,
 {
 	if (f->func != 0)
 		return func_get(p->session->funcs, f->func)->name;
+	if (f->flags & STACK_SAMPLED)
+		return "[sampled]";
 	if (f->omitted == 0)
 		return "[open before start]";
 	snprintf(room, 48, "[%" PRIu32 " frame%s]", f->omitted,
@@ -195,6 +197,7 @@ static void print_frame(struct printer *p, const struct snapshot_stack *s,
 	p->has_body |= is_body;
 	p->has_entry |= enters;
 	p->has_old |= old;
+	p->has_sampled |= (f->flags & STACK_SAMPLED) != 0;
 }
 
 /* A thread that ran but has no frame was in no function; stacks that are not
@@ -284,7 +287,7 @@ static void print_legend(const struct printer *p)
 {
 	if (p->moment == 0)
 		puts("nothing ran at any of these moments");
-	if (p->has_body || p->has_entry || p->has_old)
+	if (p->has_body || p->has_entry || p->has_old || p->has_sampled)
 		putchar('\n');
 	if (p->has_entry)
 		puts("> is a native call that entered Lua");
@@ -292,6 +295,8 @@ static void print_legend(const struct printer *p)
 		puts("~ is the body of a coroutine");
 	if (p->has_old)
 		puts("(before): open since before it was recorded");
+	if (p->has_sampled)
+		puts("[sampled]: a tick of sampled Lua saw what follows");
 }
 
 /* ---- CSV ---------------------------------------------------------------- */

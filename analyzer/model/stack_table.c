@@ -64,6 +64,8 @@ size_t stack_table_depth(const struct stack_table *t, stack_id id)
 const char *stack_frame_name(struct func_table *funcs,
 			     const struct stack_frame *f, char room[48])
 {
+	if (f->flags & STACK_SAMPLED)
+		return "[sampled]";
 	if (f->func != 0 && !(f->flags & STACK_OMITTED))
 		return func_get(funcs, f->func)->name;
 	if (f->func == 0)

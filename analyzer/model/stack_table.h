@@ -12,6 +12,8 @@ enum stack_flag {
 	STACK_BODY = 1,     /* the outermost frame of a coroutine */
 	STACK_OMITTED = 2,  /* stands for frames left out; func is how many */
 	STACK_BEFORE = 4,   /* open since before the recording saw it */
+	STACK_SAMPLED = 8,  /* no frame: what is on top, only ticks of sampled
+	                     * Lua saw */
 };
 
 struct stack_frame {
@@ -35,7 +37,8 @@ const struct stack_frame *stack_table_get(const struct stack_table *, stack_id);
 size_t stack_table_depth(const struct stack_table *, stack_id);
 
 /* A frame's function, or what stands for it: "[12 frames]" for frames left out,
- * "[open before start]" for one that was open before the recording saw it.
+ * "[open before start]" for one that was open before the recording saw it,
+ * "[sampled]" before what ticks alone saw.
  * Written to room, or borrowed from the functions; untrusted. */
 const char *stack_frame_name(struct func_table *, const struct stack_frame *,
 			     char room[48]);

@@ -162,6 +162,23 @@ void replay_emit_heap(struct replay *r, struct stream *st,
 		r->sink->heap(r->ctx, &e);
 }
 
+/* Frames that were left out are the outermost ones. */
+void replay_emit_noted(struct replay *r, struct stream *st,
+		       const uint64_t *record, enum noted state, ticks span)
+{
+	const bool is_open = (rec_func(record[0]) & NOTED_OPEN) != 0;
+	const struct replay_event e = event(r, st, st->now);
+	const size_t n = is_open ? 0 : (size_t)rec_value(record[4]);
+	struct replay_noted noted = { .state = state, .span = span };
+	func_id func[NOTED_FRAMES];
+
+	for (size_t i = 0; i < n; i++)
+		if (rec_func(record[5 + i]) != REC_FUNC_OMITTED)
+			func[noted.count++] = r->func[rec_func(record[5 + i])];
+	noted.func = func;
+	r->sink->noted(r->ctx, &e, &noted);
+}
+
 void replay_emit_create(struct replay *r, struct stream *st, uint64_t serial,
 			uint64_t vm)
 {

@@ -99,7 +99,7 @@ void replay_noted(struct replay *r, struct stream *st, const uint64_t *record)
 		return;
 	}
 	if (r->sink && r->sink->noted)
-		r->sink->noted(r->ctx, st, state, ticks_of(r, ns));
+		replay_emit_noted(r, st, record, state, ticks_of(r, ns));
 	if ((rec_func(record[0]) & NOTED_OPEN) != 0) {
 		if (n > 0)
 			note_line(r, record[4 + n], state, ns);

@@ -98,6 +98,15 @@ struct replay_call {
 	uint32_t depth;                 /* as in replay_event */
 };
 
+/* Where a sampled VM was at a tick that stands for so much time on the CPU. */
+struct replay_noted {
+	enum noted state;
+	ticks span;
+	const func_id *func;     /* on top of the stream's stack, outermost
+	                          * first; none if their calls are recorded */
+	size_t count;
+};
+
 /* Any may be NULL. The events of a stream come in the order of time, except for
  * deferred ones; streams are not ordered among each other. Each frame of a
  * coroutine is entered once and left once, on whatever thread; a suspend and a
@@ -144,9 +153,9 @@ struct replay_sink {
 	 * leaves out, too. ready: it had no core; else it slept. */
 	void (*off)(void *ctx, const struct stream *, ticks from, ticks to,
 		    bool ready);
-	/* A sampled VM noted what it did in so much time on the CPU. */
-	void (*noted)(void *ctx, const struct stream *, enum noted,
-		      ticks span);
+	/* A tick of a sampled VM. */
+	void (*noted)(void *ctx, const struct replay_event *,
+		      const struct replay_noted *);
 };
 
 /* In a callback: of what happens on the stream before that tick, calls that are
@@ -194,10 +203,21 @@ struct stream_segment stream_top(const struct stream *); /* the last one */
 /* The stack `id` of a table with the frames [from, to) on top. */
 stack_id stream_stack(const struct stream *, size_t from, size_t to,
 		      struct stack_table *, stack_id id);
+/* The frames of the topmost coroutine alone. */
+stack_id stream_own_stack(const struct stream *, struct stack_table *);
+/* How many frames of the whole stack lie below those of a segment. */
+size_t stream_seam(const struct stream *, size_t segment);
 /* On the stack `id`, the functions of sampled Lua that made a call which is, or
  * until this callback was, frame `at`: of that function, with that entry. */
 stack_id stream_lua(const struct stream *, size_t at, func_id, ticks entry,
 		    struct stack_table *, stack_id id);
+/* The same, those of its own coroutine, outermost first; returns how many. */
+size_t stream_lua_funcs(const struct stream *, size_t at, func_id, ticks entry,
+			func_id to[NOTED_FRAMES]);
+/* The same of those that resumed the topmost coroutine. */
+size_t stream_lua_resumers(const struct stream *, func_id to[NOTED_FRAMES]);
+/* Did a sampled VM say so of any call? */
+bool stream_is_sampled(const struct stream *);
 /* The same as stream_stack for each number of frames: stack[from] is there;
  * stack[from + 1] to stack[to] have the frames from `from` on, one more
  * each. */

@@ -281,6 +281,8 @@ void replay_emit_pair(struct replay *, struct stream *, func_id,
 		      enum replay_deferred);
 void replay_emit_mark(struct replay *, struct stream *, func_id);
 void replay_emit_heap(struct replay *, struct stream *, const uint64_t *record);
+void replay_emit_noted(struct replay *, struct stream *,
+		       const uint64_t *record, enum noted, ticks span);
 void replay_emit_wait(struct replay *, struct stream *, const uint64_t *record,
 		      size_t n);
 void replay_emit_create(struct replay *, struct stream *, uint64_t serial,

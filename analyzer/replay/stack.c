@@ -527,6 +527,35 @@ struct stream_segment stream_top(const struct stream *st)
 	return stream_segment(st, st->segments - 1);
 }
 
+/* The node that frame i's call was made on, as far as one of sampled Lua. */
+static node_id caller(const struct stream *st, size_t i)
+{
+	const node_id node = st->frame[i + 1].node;
+
+	return node == st->frame[i].node ||
+	       cct_get(st->tree, node)->flags & CCT_NOTED ? node :
+	       cct_get(st->tree, node)->parent;
+}
+
+/* Where the caller's coroutine begins at frame i: the node that it stands on,
+ * or that of the frame below. */
+static node_id stands_on(const struct stream *st, size_t i)
+{
+	size_t k = st->segments;
+
+	while (k > 1 && segment_first(&st->segment[k - 1]) > i + 1)
+		k--;
+	return k > 1 && segment_first(&st->segment[k - 1]) == i + 1 ?
+	       st->segment[k - 1].under : st->frame[i].node;
+}
+
+/* Is the body of the coroutine that begins at frame i one of sampled Lua? */
+static bool is_noted_body(const struct stream *st, size_t i)
+{
+	return st->lua && caller(st, i) != stands_on(st, i) &&
+	       cct_get(st->tree, caller(st, i))->flags & CCT_NOTED;
+}
+
 /* A frame as the table has it; k: the first segment whose base may be there. */
 static stack_id push_frame(const struct stream *st, size_t i, size_t *k,
 			   struct stack_table *t, stack_id id)
@@ -537,7 +566,7 @@ static stack_id push_frame(const struct stream *st, size_t i, size_t *k,
 	/* The last segment that begins here: others are empty. */
 	for (; *k < st->segments && stream_segment(st, *k).base <= i; ++*k)
 		if (stream_segment(st, *k).base == i && *k > 0)
-			flags = STACK_BODY;
+			flags = is_noted_body(st, i) ? 0 : STACK_BODY;
 	if (f.omitted > 0)
 		return stack_table_push(t, id, f.omitted < UINT32_MAX ?
 					(func_id)f.omitted : UINT32_MAX,
@@ -564,11 +593,7 @@ static stack_id push_noted(const struct stream *st, node_id node, node_id above,
 static stack_id push_between(const struct stream *st, size_t i,
 			     struct stack_table *t, stack_id id)
 {
-	node_id node = st->frame[i + 1].node;
-
-	if (!(cct_get(st->tree, node)->flags & CCT_NOTED))
-		node = cct_get(st->tree, node)->parent;
-	return push_noted(st, node, st->frame[i].node, t, id);
+	return push_noted(st, caller(st, i), st->frame[i].node, t, id);
 }
 
 /* The same of an open frame, or of one that is yet to come. */
@@ -594,6 +619,45 @@ stack_id stream_stack(const struct stream *st, size_t from, size_t to,
 	return to < stream_depth(st) ? id : push_lua(st, to, t, id);
 }
 
+stack_id stream_own_stack(const struct stream *st, struct stack_table *t)
+{
+	const size_t base = stream_top(st).base, depth = stream_depth(st);
+	size_t k = 0;
+	stack_id id = 0;
+
+	if (base == depth)
+		return push_lua(st, depth, t, 0);
+	if (st->lua)
+		id = push_noted(st, caller(st, base), stands_on(st, base), t,
+				0);
+	id = push_frame(st, base, &k, t, id);
+	for (size_t i = base + 1; i < depth; i++)
+		id = push_frame(st, i, &k, t, push_lua(st, i, t, id));
+	return push_lua(st, depth, t, id);
+}
+
+/* How many functions of sampled Lua lie between two nodes. */
+static size_t count_noted(const struct stream *st, node_id node, node_id above)
+{
+	size_t n = 0;
+
+	for (; node != above && cct_get(st->tree, node)->flags & CCT_NOTED; n++)
+		node = cct_get(st->tree, node)->parent;
+	return n;
+}
+
+size_t stream_seam(const struct stream *st, size_t segment)
+{
+	const size_t base = stream_segment(st, segment).base;
+	size_t n = base;
+
+	for (size_t i = 0; st->lua && i < base; i++)
+		n += count_noted(st, caller(st, i), st->frame[i].node);
+	return !st->lua || segment == 0 ? n :
+	       n + count_noted(st, st->segment[segment].under,
+			       st->frame[base].node);
+}
+
 stack_id stream_lua(const struct stream *st, size_t at, func_id func,
 		    ticks entry, struct stack_table *t, stack_id id)
 {
@@ -601,6 +665,51 @@ stack_id stream_lua(const struct stream *st, size_t at, func_id func,
 	       st->frame[at + 1].func == func &&
 	       st->frame[at + 1].entry == entry ?
 	       push_between(st, at, t, id) : id;
+}
+
+/* The functions of the nodes from there up to another one, of one coroutine. */
+static size_t list_noted(const struct stream *st, node_id node, node_id above,
+			 func_id to[NOTED_FRAMES])
+{
+	const struct cct_node *n = cct_get(st->tree, node);
+	size_t count = 0;
+
+	for (; node != above && n->flags & CCT_NOTED && count < NOTED_FRAMES;
+	     n = cct_get(st->tree, node)) {
+		to[count++] = n->func;
+		node = n->flags & CCT_BODY ? above : n->parent;
+	}
+	for (size_t i = 0; i < count / 2; i++) {
+		const func_id last = to[count - 1 - i];
+
+		to[count - 1 - i] = to[i];
+		to[i] = last;
+	}
+	return count;
+}
+
+size_t stream_lua_funcs(const struct stream *st, size_t at, func_id func,
+			ticks entry, func_id to[NOTED_FRAMES])
+{
+	const struct frame *const f = &st->frame[at + 1];
+
+	return !st->lua || at + 1 >= st->room || f->func != func ||
+	       f->entry != entry ? 0 :
+	       list_noted(st, caller(st, at), stands_on(st, at), to);
+}
+
+size_t stream_lua_resumers(const struct stream *st, func_id to[NOTED_FRAMES])
+{
+	const struct segment *const top = replay_top(st);
+
+	return !st->lua || st->segments == 1 ? 0 :
+	       list_noted(st, top->under,
+			  st->frame[segment_first(top) - 1].node, to);
+}
+
+bool stream_is_sampled(const struct stream *st)
+{
+	return st->lua;
 }
 
 void stream_stacks(const struct stream *st, size_t from, size_t to,

@@ -59,6 +59,12 @@ static void off(void *ctx, const struct stream *s, ticks from, ticks to,
 	TELL(ctx, off, s, from, to, ready);
 }
 
+static void noted(void *ctx, const struct replay_event *e,
+		  const struct replay_noted *n)
+{
+	TELL(ctx, noted, e, n);
+}
+
 /* What no part has a function for costs nothing. */
 void tee_add(struct tee *t, const struct replay_sink *sink, void *ctx)
 {
@@ -80,5 +86,6 @@ void tee_add(struct tee *t, const struct replay_sink *sink, void *ctx)
 	ADD(chunk_end);
 	ADD(adopt);
 	ADD(off);
+	ADD(noted);
 #undef ADD
 }

@@ -26,6 +26,8 @@ struct slot {
 	bool is_active;          /* run: it is shown in its own lane, too */
 	bool is_back, is_alone;  /* what SPAN_BACK and SPAN_ALONE say of it
 	                          * there */
+	bool is_lua;             /* of sampled Lua, without a frame: it made
+	                          * the frame of that place, or the run */
 };
 
 /* A stream's open slots, outermost first. A call has one only from the first
@@ -49,6 +51,10 @@ struct lane {
 	bool is_active;
 	ticks active, off_from, off_to;
 	bool off_ready;
+	/* So many slots on top are what ticks of sampled Lua told of, up to
+	 * that one; nothing else has happened since `now`. */
+	size_t sampled;
+	ticks sampled_to;
 };
 
 struct chronicle {
@@ -247,19 +253,11 @@ find_lane(struct chronicle *t, const struct replay_event *e)
 	return l;
 }
 
-/* The event's lane; made when it is first asked for. Its time never goes
- * back. */
-static inline struct lane *lane_for(struct chronicle *t,
-				const struct replay_event *e)
-{
-	return t->stream == e->stream ? t->lane : find_lane(t, e);
-}
-
 static __attribute__((noinline)) void
 pop(struct chronicle *t, struct lane *l, ticks at)
 {
 	struct slot *const s = &l->slot[--l->count];
-	const bool is_run = s->place % 2 == 0;
+	const bool is_run = s->place % 2 == 0 && !s->is_lua;
 
 	s->span.end = at < s->span.begin ? s->span.begin : at;
 	if (s->is_active && l->is_shown)
@@ -281,6 +279,31 @@ pop(struct chronicle *t, struct lane *l, ticks at)
 	l->depth = s->depth;
 	if (s->is_shown && l->is_shown)
 		give(t, &t->found.tracks[s->track], &s->span);
+	/* So are the functions that resumed it. */
+	while (is_run && l->count > 0 && l->slot[l->count - 1].is_lua &&
+	       l->slot[l->count - 1].place == s->place)
+		pop(t, l, at);
+}
+
+/* What ticks told of is known no longer. */
+static __attribute__((noinline)) void
+end_sampled(struct chronicle *t, struct lane *l, size_t kept)
+{
+	for (; l->sampled > kept; l->sampled--)
+		pop(t, l, l->sampled_to);
+}
+
+/* The event's lane; made when it is first asked for. Its time never goes
+ * back. */
+static inline struct lane *lane_for(struct chronicle *t,
+				const struct replay_event *e)
+{
+	struct lane *const l = t->stream == e->stream ? t->lane :
+			       find_lane(t, e);
+
+	if (l->sampled > 0)
+		end_sampled(t, l, 0);
+	return l;
 }
 
 /* All from that place on is over. */
@@ -337,6 +360,39 @@ static void see_body(struct lane *l, func_id func)
 {
 	if (l->run > 0 && l->slot[l->run - 1].span.func == 0)
 		l->slot[l->run - 1].span.func = func;
+}
+
+/* Functions of sampled Lua are open from now on, as long as the frame, or the
+ * run, of that place is. They may have been before, too. */
+static void open_lua(struct chronicle *t, struct lane *l, const func_id *func,
+		     size_t n, size_t place, ticks at)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct slot *s;
+
+		if (!is_wanted(t, l) || has(t->options.skip, t, func[i]))
+			continue;
+		s = push(l, place, true);
+		s->is_lua = true;
+		s->span.begin = at;
+		s->span.func = func[i];
+	}
+}
+
+/* Those that made the call of a frame, in lanes. */
+static void open_callers(struct chronicle *t, struct lane *l,
+			 const struct replay_event *e, size_t depth,
+			 const struct replay_call *call, ticks at)
+{
+	func_id func[NOTED_FRAMES];
+	size_t n;
+
+	if (!t->options.lanes_of || !stream_is_sampled(e->stream))
+		return;
+	n = stream_lua_funcs(e->stream, depth, call->func, call->begin, func);
+	if (n > 0)
+		see_body(l, func[0]);
+	open_lua(t, l, func, n, 2 * depth + 1, at);
 }
 
 /* A frame is open from now on. calls: 1 if the call begins now. */
@@ -450,6 +506,8 @@ static void catch_up(struct chronicle *t, struct lane *l,
 		if (stream_segment(e->stream, segments - 1).serial !=
 		    l->coroutine)
 			sync(t, l, e, segments - 1, begin);
+		open_callers(t, l, e, l->seen, &(struct replay_call){
+			.func = f.func, .begin = f.entry }, begin);
 		open_frame(t, l, f.func, l->seen, begin, 1);
 	}
 }
@@ -554,7 +612,8 @@ static ticks chronicle_calls(void *ctx, const struct replay_event *e,
 	struct chronicle *const t = ctx;
 	struct lane *const l = lane_for(t, e);
 	const bool is_all = !t->options.under && !t->options.skip &&
-			    t->options.serial == 0;
+		t->options.serial == 0 && !(t->options.lanes_of &&
+					    stream_is_sampled(e->stream));
 
 	see_first(t, l, e, call);
 	for (const struct replay_call *c = call; c < call + n; c++) {
@@ -566,8 +625,10 @@ static ticks chronicle_calls(void *ctx, const struct replay_event *e,
 			continue;
 		}
 		catch_up(t, l, e, c->depth, stream_segments(e->stream));
-		if (l->seen <= c->depth)
+		if (l->seen <= c->depth) {
+			open_callers(t, l, e, c->depth, c, from);
 			open_frame(t, l, c->func, c->depth, from, 1);
+		}
 		pop_from(t, l, 2 * (size_t)c->depth + 1, to);
 	}
 	advance(l, e);
@@ -581,18 +642,25 @@ static void chronicle_resume(void *ctx, const struct replay_event *e)
 	struct chronicle *const t = ctx;
 	struct lane *const l = lane_for(t, e);
 	const size_t depth = stream_depth(e->stream);
+	func_id func[NOTED_FRAMES];
 	ticks now;
 
 	catch_up(t, l, e, e->depth, stream_segments(e->stream) - 1);
 	now = advance(l, e);
+	if (t->options.lanes_of)
+		open_lua(t, l, func, stream_lua_resumers(e->stream, func),
+			 2 * (size_t)e->depth, now);
 	begin_run(t, l, e, e->coroutine, e->depth, now);
 	begin_alone(t, l, t->options.by_coroutine &&
 		t->found.tracks[l->track].suspended != e->tick - e->slept);
 	for (size_t i = e->depth; i < depth; i++) {
 		const struct stream_frame f = stream_frame(e->stream, i);
 
-		if (f.omitted == 0)
-			open_frame(t, l, f.func, i, now, 0);
+		if (f.omitted > 0)
+			continue;
+		open_callers(t, l, e, i, &(struct replay_call){
+			.func = f.func, .begin = f.entry }, now);
+		open_frame(t, l, f.func, i, now, 0);
 	}
 	l->seen = depth;
 }
@@ -715,6 +783,38 @@ static void chronicle_off(void *ctx, const struct stream *st, ticks from,
 	l->off_to = to;
 }
 
+/* The slots that are open because of ticks say so; a slot that the tick has,
+ * too, stays: nothing was recorded meanwhile. */
+static void chronicle_noted(void *ctx, const struct replay_event *e,
+			    const struct replay_noted *n)
+{
+	struct chronicle *const t = ctx;
+	struct lane *const l = t->stream == e->stream ? t->lane :
+			       find_lane(t, e);
+	const ticks from = e->tick - MIN(e->tick, n->span);
+	size_t same = 0, first;
+
+	if (n->count == 0)
+		return;
+	catch_up_all(t, l, e);
+	first = l->count - l->sampled;
+	while (same < MIN(l->sampled, n->count) &&
+	       l->slot[first + same].span.func == n->func[same])
+		same++;
+	end_sampled(t, l, same);
+	see_body(l, n->func[0]);
+	for (size_t i = same; i < n->count && is_wanted(t, l); i++) {
+		struct slot *const s = push(l, 2 * l->seen + 1, true);
+
+		s->is_lua = true;
+		s->span.kind = SPAN_SAMPLED;
+		s->span.begin = MAX(from, MAX(l->now, l->sampled_to));
+		s->span.func = n->func[i];
+		l->sampled++;
+	}
+	l->sampled_to = MAX(e->tick, l->now);
+}
+
 #define CHRONICLE_SINK \
 	.enter = chronicle_enter, .leave = chronicle_leave, \
 	.calls = chronicle_calls, .resume = chronicle_resume, \
@@ -724,7 +824,7 @@ static void chronicle_off(void *ctx, const struct stream *st, ticks from,
 
 const struct replay_sink chronicle_sink = { CHRONICLE_SINK };
 const struct replay_sink chronicle_lanes_sink = {
-	CHRONICLE_SINK, .off = chronicle_off };
+	CHRONICLE_SINK, .off = chronicle_off, .noted = chronicle_noted };
 
 /* ---- the end ---- */
 
@@ -762,6 +862,7 @@ static void count_folded(struct chronicle *t, const struct track *k)
 
 static void end_lane(struct chronicle *t, struct lane *l)
 {
+	end_sampled(t, l, 0);
 	pop_from(t, l, 0, l->now);
 	end_active(t, l);
 	end_wait(t, l);

@@ -92,8 +92,7 @@ static struct history_step step(struct coroutine_history *s,
 		.span = kind == HISTORY_RESUME ? e->slept :
 						 e->tick - top.since,
 		.reason = e->reason, .is_inferred = e->inferred,
-		.stack = stream_stack(e->stream, top.base,
-				      stream_depth(e->stream), s->stacks, 0) };
+		.stack = stream_own_stack(e->stream, s->stacks) };
 }
 
 static void history_resume(void *ctx, const struct replay_event *e)

@@ -19,6 +19,8 @@ struct path {
 	struct waits *waits;
 	/* By thread's index, or by process and serial: the track + 1. */
 	struct map *of_thread, *of_coroutine;
+	struct map *body_of;     /* by process and serial: a function of
+	                          * sampled Lua */
 	struct index *index;     /* by track, empty: not asked for yet */
 	const struct waits_span **spans; /* by thread, then by begin */
 	size_t span_count;
@@ -51,10 +53,17 @@ struct path *path_new(const struct session *s, const struct chronicle_found *f,
 
 	*p = (struct path){ .session = s, .found = f, .waits = w,
 		.of_thread = map_new(), .of_coroutine = map_new(),
+		.body_of = map_new(),
 		.index = mem_alloc((f->count + 1) * sizeof(*p->index)),
 		.spans = mem_alloc((w->span_count + 1) * sizeof(*p->spans)),
 		.span_count = w->span_count };
 	find_tracks(p);
+	for (size_t i = 0; i < s->coroutine_count; i++)
+		if (s->coroutines[i].body != 0 &&
+		    func_get(s->funcs, s->coroutines[i].body)->noted)
+			*map_put(p->body_of, s->coroutines[i].process,
+				 s->coroutines[i].serial) =
+				s->coroutines[i].body;
 	for (size_t i = 0; i < w->span_count; i++)
 		p->spans[i] = &w->spans[i];
 	order_sort(p->spans, p->span_count, by_thread);
@@ -69,6 +78,7 @@ void path_free(struct path *p)
 		mem_free_all(p->index[i].parent, p->index[i].base);
 	map_free(p->of_thread);
 	map_free(p->of_coroutine);
+	map_free(p->body_of);
 	mem_free_all(p->index, p->spans, p->steps, p);
 }
 
@@ -144,14 +154,35 @@ static uint32_t thread_at(struct path *p, uint32_t track, ticks at)
 	return TRACK_NONE;
 }
 
-/* A stack with the calls of a track at a tick, up to a span. */
+static bool is_open(const struct span *s)
+{
+	return (s->kind == SPAN_CALL || s->kind == SPAN_SAMPLED) &&
+	       s->func != 0;
+}
+
+/* What only ticks of sampled Lua saw stands behind a frame that says so. */
+static stack_id push_open(struct path *p, const struct span *s, bool is_body,
+			  bool *is_sampled, stack_id stack)
+{
+	struct stack_table *const t = p->waits->stacks;
+
+	if (s->kind == SPAN_SAMPLED && !*is_sampled) {
+		*is_sampled = true;
+		stack = stack_table_push(t, stack, 0, STACK_SAMPLED);
+	}
+	return stack_table_push(t, stack, s->func, is_body ? STACK_BODY : 0);
+}
+
+/* A stack with the calls of a track at a tick, up to a span. The body of a
+ * sampled coroutine, which has no records, is open whatever else is known. */
 static stack_id push_calls(struct path *p, uint32_t track, uint32_t span,
 			   stack_id stack)
 {
 	const struct track *const k = &p->found->tracks[track];
 	const uint32_t depth = k->spans[span].depth;
+	const func_id body = map_find(p->body_of, k->process, k->coroutine);
 	uint32_t *const at = mem_alloc(((size_t)depth + 1) * sizeof(*at));
-	bool is_body = k->coroutine != 0;
+	bool is_body = k->coroutine != 0, is_sampled = false;
 
 	for (uint32_t i = span; i != TRACK_NONE;
 	     i = index_of(p, track)->parent[i])
@@ -159,12 +190,14 @@ static stack_id push_calls(struct path *p, uint32_t track, uint32_t span,
 	for (uint32_t d = 0; d <= depth; d++) {
 		const struct span *const s = &k->spans[at[d]];
 
-		if (s->kind != SPAN_CALL || s->func == 0)
+		if (!is_open(s))
 			continue;
-		stack = stack_table_push(p->waits->stacks, stack, s->func,
-					 is_body ? STACK_BODY : 0);
+		stack = push_open(p, s, is_body, &is_sampled, stack);
 		is_body = false;
 	}
+	if (is_body && body != 0)
+		stack = stack_table_push(p->waits->stacks, stack, body,
+					 STACK_BODY);
 	mem_free(at);
 	return stack;
 }

@@ -62,7 +62,9 @@ static inline void join(struct span *to, const struct span *s)
 	if (to->kind != s->kind || to->func != s->func ||
 	    (to->to != s->to && s->kind == SPAN_RUN))
 		to->flags |= SPAN_MIXED;
-	if (to->kind != s->kind || s->kind == SPAN_RUN)
+	if (to->kind == SPAN_SAMPLED || s->kind == SPAN_SAMPLED)
+		to->kind = SPAN_SAMPLED;
+	else if (to->kind != s->kind || s->kind == SPAN_RUN)
 		to->kind = to->flags & SPAN_MIXED ? SPAN_CALL : to->kind;
 	to->to = to->to == s->to ? s->to : (uint32_t)TRACK_NONE;
 	if (s->longest > to->longest) {

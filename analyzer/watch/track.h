@@ -17,6 +17,9 @@ enum span_kind {
 	SPAN_OFF,                /* the thread was not recorded */
 	SPAN_READY,              /* the thread had no core, */
 	SPAN_BLOCKED,            /* or it slept */
+	SPAN_SAMPLED,            /* a function of sampled Lua, which ticks saw;
+	                          * nothing else was recorded from the first of
+	                          * them to its end, the last one */
 };
 
 /* How a span is more than one call, or less. */
@@ -100,7 +103,8 @@ static inline bool track_join_call(struct track *t, func_id func,
 		return false;
 	if (to->func != func || to->kind != SPAN_CALL)
 		to->flags |= SPAN_MIXED;
-	to->kind = SPAN_CALL;
+	if (to->kind != SPAN_SAMPLED)
+		to->kind = SPAN_CALL;
 	if (end - begin > to->longest) {
 		to->longest = end - begin;
 		to->func = func;

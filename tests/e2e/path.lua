@@ -35,6 +35,9 @@ local function wrong(...)
 	bad = bad + 1
 end
 
+local calls = { spin = true, nap = true, use_pool = true, usleep = true,
+	pthread_mutex_lock = true }
+
 -- The steps: those of depth 0 are the request's; those below one fill its time.
 local found, by_number, head = {}, {}, nil
 local until_of, end_of = {}, {}
@@ -68,6 +71,12 @@ for line in io.lines(arg[2]) do
 		if depth == 0 then
 			r.wall = r.wall + to - start
 			r.sum[row.what] = (r.sum[row.what] or 0) + to - start
+			local called = row.stack:match(";([%l_]+)$")
+			if calls[called] and not row.stack:find(
+			   ";serve <requests:15>;handle <requests:2>;", 1,
+			   true) then
+				wrong("not handle's call", line)
+			end
 			if row.what == "waits" and row.by_tid ~= "0" then
 				r.holder, r.by = row.by_tid, row.by_stack
 			end

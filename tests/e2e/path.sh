@@ -2,14 +2,18 @@
 # The path of a thousand requests of coroutines on four threads: its steps add up to
 # what each took by the program's own clock, and so do those in which it is
 # suspended; who is named as the holder of the lock was it, and who resumed a
-# coroutine is known. The steps of others fill the time without gaps, too.
+# coroutine is known. The steps of others fill the time without gaps, too. So it is
+# where Lua is sampled; calls that Lua makes are in its functions there, too.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 
+# as_counted LUA WHAT...
 as_counted() {
-	record --waits -- "$P/p_path" || fail "weft record fails"
+	record --waits --lua "$1" -- "$P/p_path" || fail "weft record fails"
 	grep -qx 'weft: lost: 0' "$T/err" || fail "something was lost"
-	for what in '--call handle' '--mark begins..ends'; do
+	shift
+	for what; do
+		# shellcheck disable=SC2086
 		"$WEFT" path $what --requests 0 --csv "$T/trace" >"$T/path" \
 			2>"$T/report.err" || fail "weft path"
 		lua5.4 tests/e2e/path.lua "$T/out" "$T/path" >"$T/said" &&
@@ -19,7 +23,8 @@ as_counted() {
 	done
 }
 pkg-config --exists lua5.4 || { echo "no lua5.4 for programs"; exit 77; }
-one_of 5 as_counted
+one_of 5 as_counted sampled '--mark begins..ends'
+one_of 5 as_counted exact '--call handle' '--mark begins..ends'
 
 # The same for people, of a single coroutine.
 id=$(awk -F, 'NR == 2 { print $11 }' "$T/path")

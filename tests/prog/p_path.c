@@ -2,7 +2,7 @@
  * threads: they compute, wait for a lock that all share, sleep, and are
  * suspended. Prints of each by its own clock when it began, how long it took,
  * how long it waited for the lock and was suspended, and which thread held the
- * lock last before it got it:
+ * lock last before it got it, if the kernel says that it slept for that:
  * "request TID BEGIN WALL WAITS SUSPENDED HOLDER".
  * flags: -finstrument-functions -I/usr/include/lua5.4 -llua5.4 -lpthread
  * SPDX-License-Identifier: MIT */
@@ -12,6 +12,7 @@
 #include <lualib.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -70,6 +71,15 @@ static RAW long now(void)
 	return t.tv_sec * 1000000000L + t.tv_nsec;
 }
 
+/* How often the thread went to sleep by itself. */
+static RAW long slept(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_THREAD, &u);
+	return u.ru_nvcsw;
+}
+
 static RAW struct request *of(lua_State *L)
 {
 	return &requests[luaL_checkinteger(L, 1)];
@@ -122,11 +132,11 @@ static int nap(lua_State *L)
 static int use_pool(lua_State *L)
 {
 	struct request *const r = of(L);
-	const long began = now();
+	const long before = slept(), began = now();
 
 	pthread_mutex_lock(&pool);
 	r->waits = now() - began;
-	r->holder = r->waits > LONG ? last_holder : 0;
+	r->holder = r->waits > LONG && slept() > before ? last_holder : 0;
 	usleep((unsigned)luaL_checkinteger(L, 2));
 	last_holder = gettid();
 	pthread_mutex_unlock(&pool);

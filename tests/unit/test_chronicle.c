@@ -430,6 +430,43 @@ static void give_lossy(struct replay *r)
 	give(r, 90);
 }
 
+static void calls_of(const char *inner)
+{
+	cb_noted(&built, NOTED_CALLS, 0, 0, inner ? 2 : 1, 1);
+	cb_frame(&built, "outer", 0);
+	if (inner)
+		cb_frame(&built, inner, 0);
+}
+
+static void tick_in(const char *inner, uint64_t ns, uint64_t gap)
+{
+	cb_noted(&built, NOTED_INTERPRETED, ns, 0, 2, gap);
+	cb_frame(&built, "outer", 1);
+	cb_frame(&built, inner, 2);
+}
+
+/* Sampled Lua makes a call, is seen by ticks, and resumes a coroutine, which
+ * makes calls. */
+static void give_sampled(struct replay *r)
+{
+	cb_begin(&built, 1, 1, 0, 0);
+	cb_enter(&built, "run", 0);
+	calls_of("inner");
+	cb_leaf(&built, "call", 1, 3);
+	tick_in("other", 4, 5);
+	tick_in("inner", 4, 4);
+	calls_of(NULL);
+	cb_resume(&built, 7, 0, 0, 0, 2);
+	calls_of("inner");
+	cb_enter(&built, "call", 1);
+	cb_leaf(&built, "below", 1, 1);
+	cb_leave(&built, "call", 1);
+	cb_suspend(&built, 7, SUSPEND_YIELD, 1);
+	cb_leaf(&built, "beside", 1, 2);
+	cb_leave(&built, "run", 8);
+	give(r, 60);
+}
+
 /* A track is called by its thread's or its coroutine's serial. */
 static const char *track_name(const struct session *s,
 			      const struct chronicle_found *t, uint32_t track,
@@ -457,6 +494,9 @@ static void tell_span(const struct session *s, const struct chronicle_found *t,
 	else if (x->kind == SPAN_RUN)
 		sprintf(end, " %d-%d:%u %s", from, to, x->depth,
 			track_name(s, t, x->to, a));
+	else if (x->kind == SPAN_SAMPLED)
+		sprintf(end, " %d-%d:%u %s?", from, to, x->depth,
+			func_get(s->funcs, x->func)->source + 1);
 	else if (x->kind == SPAN_CALL)
 		sprintf(end, " %d-%d:%u %s*%d", from, to, x->depth,
 			func_get(s->funcs, x->func)->source + 1,
@@ -520,6 +560,18 @@ void test_chronicle_shows_gaps(void)
 		  "T1: 0-10 - 0-10:1 main*1 4-10:2 C9 10-50 lost 50-60 -"
 		  " 50-55:1 main*0 60-80 off 80-90 - 81-83:1 late*1\n"
 		  "C9: 4-10 T1 4-10:1 body*1\n");
+}
+
+/* What sampled Lua called is below it for as long as the call lasts, and what
+ * it resumed; else only ticks tell, each for the time that it stands for. */
+void test_chronicle_shows_sampled_lua(void)
+{
+	CHECK_STR(tell(give_sampled),
+		  "T1: 0-60 - 0-34:1 run*1 2-5:2 outer*0 2-5:3 inner*0"
+		  " 2-5:4 call*1 6-14:2 outer? 6-10:3 other? 10-14:3 inner?"
+		  " 17-23:2 outer*0 17-23:3 C7 24-26:2 beside*1\n"
+		  "C7: 17-23 T1< 19-22:1 outer*0 19-22:2 inner*0"
+		  " 19-22:3 call*1 20-21:4 below*1\n");
 }
 
 /* ---- shares over time --------------------------------------------------- */

@@ -39,8 +39,9 @@ static void tell(void *ctx, const struct snapshot_stack *s)
 		snprintf(left_out, sizeof(left_out), "[%u frames]", f->omitted);
 		snprintf(line, sizeof(line), "%s%s%s%s", i == 0 ? " " : ";",
 			 f->flags & STACK_BODY ? "~" : "",
-			 f->omitted > 0 ? left_out : f->func == 0 ?
-			 "[before]" : func->kind == FUNC_LUA ?
+			 f->omitted > 0 ? left_out :
+			 f->flags & STACK_SAMPLED ? "[sampled]" :
+			 f->func == 0 ? "[before]" : func->kind == FUNC_LUA ?
 			 func->source + 1 : func->kind == FUNC_NATIVE ?
 			 "native" : func->name,
 			 f->flags & SNAPSHOT_ENTERS_LUA ? ">" : "");
@@ -266,4 +267,41 @@ void test_snapshots_mark_what_entered_lua(void)
 	give(10);
 	CHECK_STR(end(), "0 running T1 native;native>;script;native>;~body@3;"
 			 "native@3\n");
+}
+
+static void noted(enum noted state, const char *inner, uint64_t gap)
+{
+	cb_noted(&b, state, state == NOTED_CALLS ? 0 : 5, 0, 2, gap);
+	cb_frame(&b, "outer", 0);
+	cb_frame(&b, inner, 0);
+}
+
+/* Which functions of sampled Lua are open is known as long as a call is that
+ * they made; else only if a tick follows that stands for the moment. */
+void test_snapshots_show_sampled_lua(void)
+{
+	static const ticks at[] = { 4, 8, 12, 17, 28, 34 };
+
+	begin(at, 6);
+	cb_begin(&b, 1, 1, 0, 0);
+	cb_enter(&b, "run", 0);
+	noted(NOTED_CALLS, "inner", 2);
+	cb_enter(&b, "call", 1);
+	cb_leave(&b, "call", 3);
+	noted(NOTED_INTERPRETED, "other", 8);
+	noted(NOTED_INTERPRETED, "inner", 10);
+	noted(NOTED_CALLS, "inner", 0);
+	cb_resume(&b, 7, 0, 0, 0, 1);
+	noted(NOTED_CALLS, "deep", 2);
+	cb_enter(&b, "call", 1);
+	cb_suspend(&b, 7, SUSPEND_YIELD, 5);
+	cb_leave(&b, "run", 4);
+	give(40);
+	CHECK_STR(end(), "0 running T1 run;outer;inner;call\n"
+		  "1 running T1 run\n"
+		  "2 running T1 run;[sampled];outer;other\n"
+		  "3 running T1 run;[sampled];outer\n"
+		  "4 running T1 run;outer;inner;~outer@7;deep@7;call@7\n"
+		  "5 running T1 run\n"
+		  "5 suspended co7 ~outer@7;deep@7;call@7\n");
 }

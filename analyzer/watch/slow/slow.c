@@ -677,12 +677,12 @@ static void slow_off(void *ctx, const struct stream *st, ticks from, ticks to,
 		.off = to - from, .ready = ready ? to - from : 0 });
 }
 
-static void slow_noted(void *ctx, const struct stream *st, enum noted state,
-		       ticks span)
+static void slow_noted(void *ctx, const struct replay_event *e,
+		       const struct replay_noted *n)
 {
-	if (state == NOTED_COLLECTOR)
-		slow_waits_add(&lane(ctx, st)->waits, st,
-			       &(struct slow_parts){ .collecting = span });
+	if (n->state == NOTED_COLLECTOR)
+		slow_waits_add(&lane(ctx, e->stream)->waits, e->stream,
+			       &(struct slow_parts){ .collecting = n->span });
 }
 
 /* ---- the end ---- */

@@ -30,7 +30,8 @@ void snapshots_free(struct snapshots *m)
 	if (!m)
 		return;
 	for (size_t i = 0; i < m->watched_room; i++) {
-		mem_free_all(m->watched[i].tail_seams, m->watched[i].old);
+		mem_free_all(m->watched[i].tail_seams, m->watched[i].old,
+			     m->watched[i].noted);
 	}
 	stack_table_free(m->stacks);
 	map_free(m->co_of);
@@ -88,7 +89,7 @@ static size_t add_seams(const struct stream *st, struct seam **seams,
 		const struct stream_segment s = stream_segment(st, k);
 
 		*vec_add(seams, room, count) =
-			(struct seam){ s.serial, s.base };
+			(struct seam){ s.serial, stream_seam(st, k) };
 	}
 	return *count - first;
 }
@@ -114,6 +115,46 @@ static void look(struct snapshots *m, struct watched *w,
 	l->old = (uint32_t)w->old_count;
 }
 
+/* How many functions the tick before this one saw, too. */
+static size_t seen_twice(const struct watched *w, const struct replay_noted *n)
+{
+	size_t i = 0;
+
+	while (i < MIN(n->count, w->noted_count) && n->func[i] == w->noted[i])
+		i++;
+	return i;
+}
+
+/* A tick of sampled Lua says what was open in the time that it stands for, if
+ * nothing else was recorded in it; before that, back to the tick before, what
+ * both saw. */
+static void snapshots_noted(void *ctx, const struct replay_event *e,
+			    const struct replay_noted *n)
+{
+	struct snapshots *const m = ctx;
+	struct watched *const w = watched(m, e->stream);
+
+	for (size_t i = w->look; i > 0 && w->tick < e->tick; i--) {
+		struct look *const l = &m->looks[i - 1];
+		const size_t count = e->tick - m->at[l->moment] <= n->span ?
+			n->count : l->from == w->tick ? seen_twice(w, n) : 0;
+
+		if (l->stream != (uint32_t)(w - m->watched) || l->to != e->tick)
+			break;
+		if (count > 0)
+			l->stack = stack_table_push(m->stacks, l->stack, 0,
+						    STACK_SAMPLED);
+		for (size_t k = 0; k < count; k++)
+			l->stack = stack_table_push(m->stacks, l->stack,
+						    n->func[k], 0);
+	}
+	w->tick = e->tick;
+	w->noted_count = n->count;
+	vec_need(&w->noted, &w->noted_room, n->count + 1);
+	if (n->count > 0)
+		memcpy(w->noted, n->func, n->count * sizeof(*n->func));
+}
+
 /* Look at each moment that passes. A moment at `to` has not passed yet: records
  * of the same tick may follow. */
 static void snapshots_pass(void *ctx, const struct stream *st, ticks from,
@@ -124,8 +165,11 @@ static void snapshots_pass(void *ctx, const struct stream *st, ticks from,
 
 	while (w->next < m->count && m->at[w->next] < from)
 		w->next++;
-	for (; w->next < m->count && m->at[w->next] < to; w->next++)
+	for (; w->next < m->count && m->at[w->next] < to; w->next++) {
 		look(m, w, st, w->next);
+		m->looks[w->look - 1].from = from;
+		m->looks[w->look - 1].to = to;
+	}
 	stream_be_quiet(st, w->next < m->count ? m->at[w->next] : UINT64_MAX);
 }
 
@@ -270,8 +314,7 @@ static void happened(struct known_co *c, ticks tick, bool on_thread)
 /* The frames of the topmost coroutine. */
 static stack_id own_frames(struct snapshots *m, const struct stream *st)
 {
-	return stream_stack(st, stream_top(st).base, stream_depth(st),
-			    m->stacks, 0);
+	return stream_own_stack(st, m->stacks);
 }
 
 /* The rest that the other end of a pair has begun, or NULL. */
@@ -381,6 +424,7 @@ const struct replay_sink snapshots_sink = {
 	.chunk_begin = snapshots_chunk_begin,
 	.chunk_end = snapshots_chunk_end,
 	.pass = snapshots_pass, .off = snapshots_off,
+	.noted = snapshots_noted,
 };
 
 /* ---- the end: what is open when no event follows ---- */

@@ -12,6 +12,7 @@ struct seam { uint64_t serial; size_t base; };
 struct look {
 	uint32_t stream, moment; /* indices */
 	enum snapshot_state state;
+	ticks from, to;          /* no record lies between these */
 	stack_id stack;
 	size_t seam;             /* the first of so many in moments.seams */
 	uint32_t seams;
@@ -31,6 +32,9 @@ struct watched {                 /* a stream */
 	bool is_headless;        /* its first chunks are missing */
 	bool is_over;            /* its last chunk said so */
 	size_t look;             /* its last look's index + 1 */
+	ticks tick;              /* the last one of sampled Lua, and what it */
+	func_id *noted;          /* saw */
+	size_t noted_count, noted_room;
 	stack_id tail;           /* as its last chunk left it */
 	struct seam *tail_seams;
 	size_t tail_count, tail_room;

@@ -139,7 +139,8 @@ const range = {
 	/* What a coroutine did that has no lane is its body's. */
 	open(n, above, k, depth, isBare) {
 		const s = timeline.spans, own = n.own;
-		const isCall = s.kind[k] === CALL || isBare;
+		const isCall = s.kind[k] === CALL || s.kind[k] === SAMPLED ||
+			isBare;
 		const node = isCall ? this.node(n, above.node, s.func[k],
 			isBare ? BODY : above.flags) : above.node;
 		const time = this.length(s.from[k], s.to[k]);

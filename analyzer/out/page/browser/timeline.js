@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 
 /* Kinds of spans: enum span_kind. */
-const CALL = 0, GUEST = 1, LOST = 2, RUN = 3, OFF = 4;
+const CALL = 0, GUEST = 1, LOST = 2, RUN = 3, OFF = 4, SAMPLED = 7;
 /* Pixels: of a row of calls, of the names at the left, of the axis on top; and
  * rows that a lane has until it is opened by a click on its name. */
 const LANE_ROW = 15, NAMES = 200, AXIS = 22, CLOSED = { thread: 7, coroutine: 3 };
@@ -336,7 +336,8 @@ const timeline = {
 	drawSpan(lane, i, x, w, y) {
 		const s = this.spans, p = this.paper;
 
-		p.globalAlpha = s.kind[i] === GUEST ? 0.25 : 1;
+		p.globalAlpha = s.kind[i] === GUEST ? 0.25 :
+			s.kind[i] === SAMPLED ? 0.6 : 1;
 		if (flame.matched && !flame.matched[s.func[i]])
 			p.globalAlpha *= 0.3;
 		p.fillStyle = this.fill(i);
@@ -370,7 +371,8 @@ const timeline = {
 			s.kind[i] === OFF ? 'the thread was not recorded here' :
 			s.kind[i] === GUEST ?
 			`resumed ${functions.name(s.func[i])}` :
-			functions.name(s.func[i]);
+			functions.name(s.func[i]) +
+			(s.kind[i] === SAMPLED ? ' [sampled]' : '');
 
 		return s.folded[i] && s.calls[i] > 1 ?
 			`${name} \u00d7${format.count(s.calls[i])}` : name;
@@ -652,6 +654,9 @@ const timeline = {
 			lines.push('its thread had no core (run-wait) for ' +
 				   format.time(ready));
 		this.tellHold(lines, lane, i);
+		if (s.kind[i] === SAMPLED)
+			lines.push('as the ticks of sampled Lua saw it: it ' +
+				'may have returned and begun again between');
 		if (s.folded[i])
 			lines.push('stands for several spans that are too ' +
 				'short to be shown, as long as they are ' +
