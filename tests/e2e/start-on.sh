@@ -110,7 +110,7 @@ grep -q "lost: [1-9]" "$T/err" && fail "never: lost"
 record --start-on nosuch -- "$P/p_start_on" none
 grep -q '"nosuch".*no function was found' "$T/err" || fail "nosuch"
 
-for wrong in --paused "--duty 1s/2s" "--start-on-signal USR2"; do
+for wrong in --paused "--duty 1s/2s"; do
 	# shellcheck disable=SC2086 # words
 	"$WEFT" record -o "$T/none" --start-on go $wrong true 2>"$T/err"
 	[ $? = 1 ] || fail "$wrong: it is not refused"

@@ -7,7 +7,7 @@
 # returns, but only where nothing in the state has turned recording on; in LuaJIT
 # until the host calls into it. Its compiler is off meanwhile, and on again
 # afterwards. Shared libraries, programs linked with weft, interpreters; by
-# --duty, a signal, --start-on and attaching, in all of them at once.
+# --duty, weft start, --start-on and attaching, in all of them at once.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 . tests/e2e/attach.inc
@@ -154,7 +154,7 @@ together() {
 	recorder=$!
 	await said ready $((2 + each)) || fail "$way: not all are at a place"
 	case $way in
-	signal) kill -USR2 "$recorder" ;;
+	started) "$WEFT" start $name >"$T/said" || fail "weft start" ;;
 	start-on) touch "$GO" ;;
 	esac
 	await said 'done' $((3 * each)) || fail "$way: not all have gone on"
@@ -164,8 +164,8 @@ together() {
 	nothing_lost
 }
 
-together signal "" "" "$status" --start-on-signal USR2
-judge "all, signal" "(shared|static)_($outside)"
+together started "" "" "$status" --paused
+judge "all, started" "(shared|static)_($outside)"
 together start-on go "" "" --start-on go
 judge "all, start-on" none
 in_time() {

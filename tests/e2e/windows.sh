@@ -1,6 +1,6 @@
 #!/bin/bash
-# --duration, --duty and --start-on-signal: recording is on when they say, and
-# what the program called then is there, but for one call at each turn.
+# --duration and --duty: recording is on when they say, and what the program
+# called then is there, but for one call at each turn.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 
@@ -40,19 +40,6 @@ RECORD_LIMIT=100 record --on-full wait --pool-size 1M --duration 300ms -- \
 grep -qx 'changes 1' "$T/out" || fail "it is on again after the end"
 told 1
 
-# A signal to weft record turns it on; the time counts from then.
-: >"$T/out"
-rm -r "$T/trace"
-"$WEFT" record -o "$T/trace" --start-on-signal SIGUSR2 --duration 500ms -- \
-	"$P/p_windows" 2 >"$T/out" 2>"$T/err" &
-recorder=$!
-await grep -q begun "$T/out"
-"$WEFT" status $recorder | grep -q 'state *off' ||
-	fail "it was on before the signal"
-kill -USR2 $recorder
-wait $recorder
-[ $? = 5 ] || fail "--start-on-signal: status"
-told 2
 refuse() {
 	"$WEFT" record -o "$T/none" "$@" true >"$T/o" 2>"$T/err"
 	[ $? = 1 ] || fail "$*: it is not refused"
@@ -64,9 +51,6 @@ refuse --duty 20s/10s
 refuse --of 2
 refuse --duty 1s/2s --of 0
 refuse --duty 1s/2s --paused
-refuse --start-on-signal KILL
-refuse --start-on-signal NONE
-refuse --start-on-signal 33
 
 # The recording ends while threads go from one chunk to the next, which a build
 # for tests prolongs: what was closed at that moment is not missing.

@@ -126,7 +126,7 @@ static void note_snapshot(const struct recording *r, struct meta *m)
 
 static void note_parts(struct meta *m, const struct options *o)
 {
-	if (o->paused || o->start_signal > 0)
+	if (o->paused)
 		meta_note(m, "begins", "off");
 	if (o->waits)
 		meta_note(m, "waits", "recorded");

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <popt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,31 +102,6 @@ static const char *read_duty(const struct value *v, char *text)
 			       &opt.duty_period) &&
 	       is_time_between(on, SHORTEST_NS, opt.duty_period,
 			       &opt.duty_on) ? NULL : v->not;
-}
-
-/* A number, or a name with or without SIG. Not those that have a meaning for
- * weft record. */
-static const char *read_signal(const struct value *v, char *text)
-{
-	static const int taken[] = { SIGKILL, SIGSTOP, SIGCHLD, SIGTERM,
-				     SIGHUP, SIGINT, SIGQUIT, SIGUSR1,
-				     SIGXFSZ };
-	const char *const name = strncmp(text, "SIG", 3) == 0 ? text + 3 :
-				 text;
-	char *end;
-	long n = strtol(text, &end, 10);
-
-	if (end == text || *end)
-		for (n = 1; n < 32 && !(sigabbrev_np((int)n) && strcmp(
-				sigabbrev_np((int)n), name) == 0); n++)
-			;
-	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
-		if (n == taken[i])
-			return v->not;
-	if (n < 1 || n > SIGRTMAX || (n >= 32 && n < SIGRTMIN))
-		return v->not;
-	opt.start_signal = (int)n;
-	return NULL;
 }
 
 /* By their numbers. */
@@ -260,11 +234,6 @@ static struct poptOption rows[] = {
 	  "with --duty: N replicas of the program share the periods; each "
 	  "records in one period of N on average, from a random moment on",
 	  "N" },
-	{ "start-on-signal", 0, READ(read_signal,
-	  "it is not a signal such as USR2 or 34, or it has another meaning "
-	  "for weft record"),
-	  "start with recording turned off; the signal, sent to weft record, "
-	  "turns it on", "SIGNAL" },
 	{ "start-on", 0, READ(read_start_on,
 	  "functions cannot be told by their file here"),
 	  "start with recording turned off; the first call of FUNCTION (a "
@@ -530,8 +499,7 @@ static const char *not_counted(void)
  * complaints the first is printed. */
 static bool is_contradiction(void)
 {
-	const bool flight = opt.flight_bytes > 0,
-		   paused = opt.paused || opt.start_signal > 0;
+	const bool flight = opt.flight_bytes > 0;
 	const struct { bool is_wrong; const char *one, *other; } all[] = {
 		{ opt.max_depth > 0 && leaves_out(), "max-depth",
 		  leaves_out() },
@@ -543,13 +511,11 @@ static bool is_contradiction(void)
 		{ flight && opt.max_size > 0, "max-size", "flight-recorder" },
 		{ !opt.lua && opt.lua_init, "lua-init", "no-lua" },
 		{ !opt.lua && lua_lines, "lua-lines", "no-lua" },
-		{ opt.duty_on > 0 && paused, "duty", opt.paused ? "paused" :
-		  "start-on-signal" },
+		{ opt.duty_on > 0 && opt.paused, "duty", "paused" },
 		{ opt.duty_on > 0 && opt.start_on, "duty", "start-on" },
 		{ opt.sample_only && not_sampled(), "sample-only",
 		  not_sampled() },
-		{ opt.start_on && paused, "start-on", opt.paused ? "paused" :
-		  "start-on-signal" },
+		{ opt.start_on && opt.paused, "start-on", "paused" },
 		/* The others need each other: */
 		{ opt.slow_n > 0 && !flight, "snapshot-on", "flight-recorder" },
 		{ opt.max_files > 0 && opt.max_size == 0, "max-files",

@@ -37,7 +37,6 @@ struct options {
 	uint64_t duration;         /* ns until the recording ends; 0: any */
 	uint64_t duty_on, duty_period; /* ns of each so many; 0: always */
 	uint32_t duty_of;          /* replicas that share it; 0: one */
-	int start_signal;          /* that turns recording on; 0: none */
 	char *start_on;            /* patterns: functions that do; or NULL */
 	int sample_hz;             /* negative: chosen by their cost */
 	struct slow_call_wish slow[SLOW_CALL_RULES]; /* they make snapshots */

@@ -260,7 +260,7 @@ static int start_recording(struct recording *r, int *status)
 		installation_clean(&r->installation);
 		return -1;
 	}
-	if (program_take_signals(&r->program, r->opt.start_signal) != 0 ||
+	if (program_take_signals(&r->program) != 0 ||
 	    make_parts(r, status) != 0) {
 		undo(r);
 		return -1;

@@ -14,7 +14,7 @@
 
 bool schedule_begins_off(const struct options *o)
 {
-	return o->paused || o->start_signal > 0 || o->duty_of > 1;
+	return o->paused || o->duty_of > 1;
 }
 
 /* Replicas of one program, each with --of N, together have one window in each
@@ -96,15 +96,10 @@ bool schedule_poll(struct recording *r)
 	const uint64_t ns = rate_mono() - r->begin_ns;
 	const bool asked = await_function(r, ns);
 
-	if (r->program.wants_start) {
-		r->program.wants_start = false;
-		r->schedule.since = ns;
-		turn(r, true);
-	}
 	if (o->duty_on > 0)
 		keep_duty(r, ns);
 	if (o->duration > 0 && ns - r->schedule.since >= o->duration &&
-	    ((o->start_signal == 0 && !o->start_on) || r->schedule.since > 0))
+	    (!o->start_on || r->schedule.since > 0))
 		r->wants_finish = true;
 	return asked;
 }

@@ -263,7 +263,7 @@ static void raise_priority(struct program *p)
 		setpriority(PRIO_PROCESS, 0, least);
 }
 
-int program_take_signals(struct program *p, int start_signal)
+int program_take_signals(struct program *p)
 {
 	static const int ours[] = { SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT,
 				    SIGUSR1 };
@@ -273,10 +273,7 @@ int program_take_signals(struct program *p, int start_signal)
 
 	memset(p, 0, sizeof(*p));
 	p->go = p->failed = -1;
-	p->start_signal = start_signal;
 	sigemptyset(&set);
-	if (start_signal > 0)
-		sigaddset(&set, start_signal);
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
 		sigaddset(&set, ours[i]);
 	if (sigprocmask(SIG_BLOCK, &set, &p->mask) != 0)
@@ -403,8 +400,6 @@ void program_handle_signals(struct program *p)
 			p->has_ended = true;
 		} else if (news.signal == SIGUSR1) {
 			p->wants_snapshot = true;
-		} else if (news.signal == p->start_signal) {
-			p->wants_start = true;
 		} else if (p->has_ended || p->is_not_ours) {
 			p->wants_finish = true;
 		} else if (news.signal == SIGTERM || news.signal == SIGHUP) {

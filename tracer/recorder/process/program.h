@@ -48,8 +48,6 @@ struct program {
 	int status;                /* of waitpid, once it has ended */
 	bool has_ended;
 	bool wants_finish;         /* the user wants the recording to end */
-	bool wants_start;          /* start_signal came */
-	int start_signal;          /* turns recording on; 0: none does */
 	bool wants_snapshot;       /* SIGUSR1 came; the reader sets it back */
 	bool is_not_ours;          /* it ran already: no signal is for it */
 };
@@ -58,9 +56,9 @@ struct program {
  * Let no limit of the files' size end us, and take the priority that we may
  * have, before anything else is forked: a program with more threads than
  * processors fills the pool faster than the recorder is let run. Resets *p and
- * keeps what was there for the program. start_signal: 0: none. Prints why and
- * returns negative if it cannot. */
-int program_take_signals(struct program *p, int start_signal);
+ * keeps what was there for the program. Prints why and returns negative if it
+ * cannot. */
+int program_take_signals(struct program *p);
 /* Fork; the child sets its environment, unless owner is NULL, and waits for
  * program_go. Prints why and returns negative if it cannot. */
 int program_fork(struct program *p, char *const argv[],
