@@ -286,6 +286,8 @@ static enum cmd_exit locks_print(struct reading *r)
 	size_t count;
 
 	waits_init(&w, r->load.session);
+	w.from = r->load.want.from;
+	w.to = r->load.want.to;
 	if (load_again(&r->load, &waits_times_sink, &w) != 0) {
 		waits_fini(&w);
 		return CMD_UNREADABLE;
@@ -303,7 +305,7 @@ static enum cmd_exit locks_print(struct reading *r)
 }
 
 static const struct filter_refusal refused[] = {
-	{ FILTER_ALL, "who waits for whom is known of all threads together" },
+	{ FILTER_ALL & ~FILTER_RANGE, "who waits for whom is known of all threads together" },
 	{ 0, NULL }
 };
 
@@ -326,7 +328,10 @@ const struct cmd cmd_locks = {
 	"time of each waiter is divided among the holders in turn. If no such\n"
 	"call was recorded, it goes to the thread that held the object when\n"
 	"the wait began. The time from the last of these calls until the\n"
-	"waiter had the object is shown as that of nobody.",
+	"waiter had the object is shown as that of nobody.\n"
+	"\n"
+	"With --from and --to, times are those between: a wait counts where\n"
+	"it begins.",
 	.opts = opts,
 	.refused = refused,
 	.prepare = locks_prepare,

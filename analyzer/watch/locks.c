@@ -14,6 +14,7 @@ struct turn {
 };
 
 struct turns {
+	const struct waits *of;
 	const struct waits_end *end;
 	struct turn *turn; size_t count;
 	ticks unseen, free;      /* as the roles of locks.h */
@@ -21,6 +22,8 @@ struct turns {
 
 static void add_turn(struct turn *t, ticks from, ticks to)
 {
+	if (from == to)
+		return;
 	t->since = t->waiting == 0 ? from : MIN(t->since, from);
 	t->waiting += to - from;
 }
@@ -36,17 +39,18 @@ static ticks give(struct turns *t, const struct waits_span *s, bool *any)
 	for (; i < t->count && t->end[i].at < s->end; i++) {
 		if (t->end[i].thread == s->thread)
 			continue; /* it gives a mutex back, and waits then */
-		add_turn(&t->turn[i], from, t->end[i].at);
+		add_turn(&t->turn[i], waits_cut(t->of, from),
+			 waits_cut(t->of, t->end[i].at));
 		from = t->end[i].at;
 		*any = true;
 	}
-	return s->end - from;
+	return waits_part(t->of, from, s->end);
 }
 
 static struct turns make_turns(const struct waits *w,
 			       const struct locks_object *o)
 {
-	struct turns t = { .end = w->ends + o->end, .count = o->ends,
+	struct turns t = { .of = w, .end = w->ends + o->end, .count = o->ends,
 		.turn = mem_alloc((o->ends + 1) * sizeof(*t.turn)) };
 	bool any;
 
@@ -60,7 +64,8 @@ static struct turns make_turns(const struct waits *w,
 
 static ticks held_in(const struct turns *t, size_t i)
 {
-	return t->turn[i].waiting == 0 ? 0 : t->end[i].at - t->turn[i].since;
+	return t->turn[i].waiting == 0 ? 0 :
+	       waits_cut(t->of, t->end[i].at) - t->turn[i].since;
 }
 
 /* ---- objects ---- */
@@ -68,7 +73,8 @@ static ticks held_in(const struct turns *t, size_t i)
 ORDER_BY(by_value, ticks, ORDER(*x, *y))
 
 /* The most that wait at a time. */
-static uint64_t most_of(const struct waits_span *span, size_t count)
+static uint64_t most_of(const struct waits *w, const struct waits_span *span,
+			size_t count)
 {
 	ticks *const ends = mem_alloc((count + 1) * sizeof(*ends));
 	uint64_t most = 0;
@@ -78,7 +84,7 @@ static uint64_t most_of(const struct waits_span *span, size_t count)
 		ends[i] = span[i].end;
 	order_sort(ends, count, by_value);
 	for (size_t i = 0; i < count; i++) {
-		while (gone < i && ends[gone] <= span[i].begin)
+		while (gone < i && ends[gone] <= waits_cut(w, span[i].begin))
 			gone++;
 		most = MAX(most, i + 1 - gone);
 	}
@@ -93,13 +99,16 @@ static void sum_up(const struct waits *w, struct locks_object *o)
 	for (size_t i = o->span; i < o->span + o->spans; i++) {
 		const struct waits_span *const s = &w->spans[i];
 
-		o->open += s->is_open;
-		o->waiting += s->end - s->begin;
-		o->longest = MAX(o->longest, s->end - s->begin);
+		const ticks part = waits_part(w, s->begin, s->end);
+
+		o->open += s->is_open && waits_cut(w, s->end) == s->end;
+		o->waits += waits_is_in(w, s->begin);
+		o->waiting += part;
+		o->longest = MAX(o->longest, part);
 	}
 	for (size_t i = 0; i < t.count; i++)
 		o->held += held_in(&t, i);
-	o->most = most_of(w->spans + o->span, o->spans);
+	o->most = most_of(w, w->spans + o->span, o->spans);
 	mem_free(t.turn);
 }
 
@@ -127,7 +136,7 @@ struct locks_object *locks_list(const struct waits *w, size_t *count)
 		for (o.end = end; end < w->end_count &&
 		     waits_compare(&w->ends[end].of, of) == 0; end++)
 			;
-		o.waits = o.spans = n;
+		o.spans = n;
 		o.ends = end - o.end;
 		sum_up(w, &o);
 		*vec_add(&list, &room, count) = o;
@@ -166,11 +175,12 @@ static void add(struct stacks *to, const struct locks_stack *s)
 static void add_span(struct stacks *to, struct turns *t,
 		     const struct waits_span *s)
 {
-	const ticks all = s->end - s->begin;
+	const ticks all = waits_part(t->of, s->begin, s->end);
+	const bool counts = waits_is_in(t->of, s->begin);
 	bool any;
 	const ticks rest = give(t, s, &any);
 
-	add(to, &(struct locks_stack){ LOCKS_WAITS, s->stack, 0, 1, all, 0,
+	add(to, &(struct locks_stack){ LOCKS_WAITS, s->stack, 0, counts, all, 0,
 				       all });
 	add(to, &(struct locks_stack){ any ? LOCKS_FREE : LOCKS_UNSEEN, 0,
 				       any ? 0 : s->owner, 1, rest, 0, rest });
@@ -183,7 +193,7 @@ struct locks_stack *locks_stacks(const struct waits *w,
 				 const struct locks_object *o, size_t *count)
 {
 	struct stacks to = { .of = map_new() };
-	struct turns t = { .end = w->ends + o->end, .count = o->ends,
+	struct turns t = { .of = w, .end = w->ends + o->end, .count = o->ends,
 		.turn = mem_alloc((o->ends + 1) * sizeof(*t.turn)) };
 
 	for (size_t i = o->span; i < o->span + o->spans; i++)

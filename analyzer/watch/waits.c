@@ -131,9 +131,9 @@ static void on_off(void *ctx, const struct stream *st, ticks from, ticks to,
 	struct waits_times *const t = times(w, stream_thread(st));
 
 	if (ready)
-		t->ready += to - from;
+		t->ready += waits_part(w, from, to);
 	else
-		t->blocked[kind_at(w, st)] += to - from;
+		t->blocked[kind_at(w, st)] += waits_part(w, from, to);
 }
 
 static void on_pass(void *ctx, const struct stream *st, ticks from, ticks to)
@@ -148,7 +148,8 @@ static void on_pass(void *ctx, const struct stream *st, ticks from, ticks to)
 		return;
 	kind = kind_at(w, st);
 	if (kind != WAITS_OTHER)
-		t->blocked[kind] += to - from - (known_to - known_from);
+		t->blocked[kind] += waits_part(w, from, to) -
+				    waits_part(w, known_from, known_to);
 }
 
 static void on_chunk_begin(void *ctx, const struct replay_event *e,
@@ -266,8 +267,20 @@ static int compare_ends(const void *a, const void *b)
 ORDER_BY(by_birth, struct waits_birth,
 	 waits_compare(&x->of, &y->of) ?: UP(begin))
 
+static void drop_others(struct waits *w)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < w->span_count; i++)
+		if (waits_part(w, w->spans[i].begin, w->spans[i].end) > 0 ||
+		    waits_is_in(w, w->spans[i].begin))
+			w->spans[kept++] = w->spans[i];
+	w->span_count = kept;
+}
+
 void waits_sort(struct waits *w)
 {
+	drop_others(w);
 	order_sort(w->births, w->birth_count, by_birth);
 	order_sort(w->spans, w->span_count, compare_spans);
 	order_sort(w->ends, w->end_count, compare_ends);

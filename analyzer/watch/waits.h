@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "analyzer/base/order.h"
 #include "analyzer/replay/replay.h"
 
 /* What is waited for: an address in a process, by kind, since a lock may lie
@@ -69,6 +70,10 @@ struct waits {
 	struct waits_times *times; size_t time_count; /* by thread's index;
 	                          * those from time_count on are zero */
 	struct stack_table *stacks;
+	/* Only this time is asked for: to be set before the replay; to 0: all.
+	 * Spans are those that have a part in it, and are whole; times are
+	 * cut. */
+	ticks from, to;
 	/* Private. */
 	const struct session *session;
 	size_t span_room, end_room, birth_room;
@@ -76,6 +81,23 @@ struct waits {
 		*lanes;          /* by stream_number */
 	size_t lane_room;
 };
+
+/* The nearest moment of the time that is asked for. */
+static inline ticks waits_cut(const struct waits *w, ticks at)
+{
+	return w->to == 0 ? at : MAX(w->from, MIN(w->to, at));
+}
+
+static inline bool waits_is_in(const struct waits *w, ticks at)
+{
+	return w->to == 0 || (at >= w->from && at < w->to);
+}
+
+/* How much of a time is in it. */
+static inline ticks waits_part(const struct waits *w, ticks from, ticks to)
+{
+	return waits_cut(w, to) - waits_cut(w, from);
+}
 
 /* Borrows the session of an earlier replay, whose functions have names. */
 void waits_init(struct waits *, const struct session *);

@@ -44,6 +44,25 @@ grep -q ',convoy,' "$T/locks" || fail "no symbol of a variable"
 grep -q ',chain+0x28,' "$T/locks" || fail "no symbol of a part of a variable"
 grep -q '^[0-9]*,0x[0-9a-f]*,join,' "$T/locks" || fail "no thread is waited for"
 
+# Two parts of the time are all of it, wherever waits are cut.
+for part in '--to 60ms' '--from 60ms'; do
+	# shellcheck disable=SC2086
+	"$WEFT" locks --csv $part "$T/trace" 2>"$T/report.err" ||
+		fail "weft locks $part"
+done >"$T/parts"
+awk -F, '$2 !~ /^0x/ { next }
+	NR == FNR { n[$2 $3] = $4; waits[$2 $3] = $5; held[$2 $3] = $8; next }
+	{ n[$2 $3] -= $4; waits[$2 $3] -= $5; held[$2 $3] -= $8 }
+	END {
+		for (k in n)
+			if (n[k] != 0 || waits[k] ^ 2 > 100 || held[k] ^ 2 > 100) {
+				print k, n[k], waits[k], held[k]
+				bad = 1
+			}
+		exit bad || NR < 20
+	}' "$T/locks" "$T/parts" >"$T/compared" ||
+	fail "two parts are not the whole: $(cat "$T/compared")"
+
 "$WEFT" locks --object 0x1 "$T/trace" >"$T/o" 2>&1 && fail "no such object"
 grep -q 'no call waited for an object "0x1"' "$T/o" || fail "not said: $(cat "$T/o")"
 

@@ -57,6 +57,38 @@ void test_locks_turns(void)
 	mem_free(list);
 }
 
+/* The same of a part of the time: what lies in it, whoever ends it when. */
+void test_locks_in_a_range(void)
+{
+	struct waits_span spans[] = { span(20, 73, 2), span(10, 42, 1),
+				      span(80, 90, 3) };
+	struct waits_end ends[] = { end(70, 1, 3), end(40, 0, 2) };
+	struct waits w = { .spans = spans, .span_count = 3, .ends = ends,
+			   .end_count = 2, .from = 15, .to = 60 };
+	const struct locks_stack *a, *b, *own, *free_time;
+	struct locks_object *list;
+	struct locks_stack *stacks;
+	size_t count;
+
+	waits_sort(&w);
+	list = locks_list(&w, &count);
+	CHECK(count == 1 && w.span_count == 2);
+	CHECK(list[0].waits == 1 && list[0].waiting == 27 + 40);
+	CHECK(list[0].longest == 40 && list[0].most == 2);
+	CHECK(list[0].held == 25 + 20);
+	stacks = locks_stacks(&w, list, &count);
+	a = find(stacks, count, LOCKS_HOLDS, 2);
+	b = find(stacks, count, LOCKS_HOLDS, 3);
+	own = find(stacks, count, LOCKS_WAITS, 1);
+	free_time = find(stacks, count, LOCKS_FREE, 0);
+	CHECK(a && a->waiting == 25 + 20 && a->held == 25);
+	CHECK(b && b->waiting == 20 && b->held == 20);
+	CHECK(own && own->waiting == 67 && own->count == 1);
+	CHECK(free_time && free_time->waiting == 2);
+	mem_free(stacks);
+	mem_free(list);
+}
+
 /* Nobody was seen to let it go: it is the owner's time. One's own end is none:
  * a condition variable's waiter gives its mutex back. */
 void test_locks_unseen(void)
