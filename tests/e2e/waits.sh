@@ -26,6 +26,8 @@ as_planted() {
 	holds chain1 wait_for_next || { echo "chain1"; return 1; }
 	holds chain0 wait_for_next || { echo "chain0"; return 1; }
 	holds table write_table || { echo "table"; return 1; }
+	holds journal keep_locked || { echo "journal"; return 1; }
+	holds books keep_locked || { echo "books"; return 1; }
 	holds filled produce || { echo "filled"; return 1; }
 	holds ready post || { echo "ready"; return 1; }
 	# The whole chain, in one path: each waits for the next one.

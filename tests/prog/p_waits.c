@@ -22,6 +22,9 @@ static pthread_mutex_t convoy = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t chain[3] = { PTHREAD_MUTEX_INITIALIZER,
 	PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER };
 static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
+/* Writers alone wait for them; of the second, readers give way to writers. */
+static pthread_rwlock_t journal = PTHREAD_RWLOCK_INITIALIZER, books =
+	PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
 static sem_t ready;
@@ -32,6 +35,8 @@ static struct object of_convoy = { "convoy", &convoy, 0, 0 };
 static struct object of_chain[3] = { { "chain0", &chain[0], 0, 0 },
 	{ "chain1", &chain[1], 0, 0 }, { "chain2", &chain[2], 0, 0 } };
 static struct object of_table = { "table", &table, 0, 0 };
+static struct object of_journal = { "journal", &journal, 0, 0 };
+static struct object of_books = { "books", &books, 0, 0 };
 static struct object of_filled = { "filled", &filled, 0, 0 };
 static struct object of_ready = { "ready", &ready, 0, 0 };
 
@@ -171,6 +176,38 @@ static void run_table(void)
 		pthread_join(t[i], NULL);
 }
 
+/* ---- writers against writers ---- */
+
+PLAIN static void keep_locked(pthread_rwlock_t *what)
+{
+	usleep(NAP_US);
+	pthread_rwlock_unlock(what);
+}
+
+static void *write_one(void *of)
+{
+	struct object *const o = of;
+
+	arrived++;
+	TIMED(*o, pthread_rwlock_wrlock(o->at));
+	keep_locked(o->at);
+	return NULL;
+}
+
+static void run_writers(struct object *o)
+{
+	pthread_t t[3];
+
+	arrived = 0;
+	pthread_rwlock_wrlock(o->at);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, write_one, o);
+	until(&arrived, 3);
+	keep_locked(o->at);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+}
+
 /* ---- a slow producer ---- */
 
 static void *consume(void *unused)
@@ -227,11 +264,15 @@ int main(void)
 	run_convoy();
 	run_chain();
 	run_table();
+	run_writers(&of_journal);
+	run_writers(&of_books);
 	run_producer();
 	print(&of_convoy);
 	for (int i = 0; i < 3; i++)
 		print(&of_chain[i]);
 	print(&of_table);
+	print(&of_journal);
+	print(&of_books);
 	print(&of_filled);
 	print(&of_ready);
 	return 0;

@@ -97,8 +97,9 @@ INLINE bool look_MUTEX_ENDS(const void *object, struct seen *seen)
 	return see(m, WAIT_MUTEX | WAIT_ENDS, 0, seen);
 }
 
-/* glibc's pthread_rwlock_common.c. */
-enum { WRITE_PHASE = 1, WRITE_LOCKED = 2, READERS_SHIFT = 3 };
+/* glibc's pthread_rwlock_common.c. FUTEX_USED: a writer sleeps until another
+ * one lets go; __writers counts such only where writers are preferred. */
+enum { WRITE_PHASE = 1, WRITE_LOCKED = 2, READERS_SHIFT = 3, FUTEX_USED = 2 };
 
 INLINE bool look_READ(const void *object, struct seen *seen)
 {
@@ -133,7 +134,9 @@ INLINE bool look_RWLOCK_ENDS(const void *object, struct seen *seen)
 	const bool writes = READ_NOW(l->__data.__cur_writer) != 0;
 
 	if (likely(!(writes ? readers >> READERS_SHIFT != 0 ||
-			      READ_NOW(l->__data.__writers) != 0 :
+			      READ_NOW(l->__data.__writers) != 0 ||
+			      (READ_NOW(l->__data.__writers_futex) &
+			       FUTEX_USED) != 0 :
 			      (readers & WRITE_LOCKED) != 0)))
 		return false;
 	return see(l, (writes ? WAIT_WRITE : WAIT_READ) | WAIT_ENDS, 0, seen);
