@@ -1,25 +1,16 @@
 /* cmd_coroutines.c - "weft coroutines": each coroutine and how it spent its
- * life, coroutines by body, or the history of one. The figures are made by
- * tables/coroutines, and the history by watch/coroutine_history, in another
- * replay.
+ * life, or coroutines by body. The figures are made by tables/coroutines.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
-#include "analyzer/out/out_escape.h"
-#include "analyzer/out/out_number.h"
 #include "analyzer/tables/coroutines.h"
 #include "analyzer/tables/filter.h"
-#include "analyzer/tables/tree.h"
-#include "analyzer/watch/coroutine_history.h"
+#include "analyzer/watch/coroutine_times.h"
 #include "analyzer/watch/heap.h"
 
-#include <inttypes.h>
-
-/* Rows of a list, and functions below a history. FUNCTIONS_SHOWN does not
- * follow --top, which counts the steps there. */
-enum { USUAL_TOP = 30, FUNCTIONS_SHOWN = 10 };
+/* Rows of a list. */
+enum { USUAL_TOP = 30 };
 
 /* Values of --by. */
 enum { BY_COROUTINE, BY_BODY };
@@ -28,15 +19,7 @@ static const char *const kinds[] = {
 	[BY_COROUTINE] = "coroutine", [BY_BODY] = "body", NULL
 };
 
-/* --history; NULL: not given. */
-static const char *arg_history;
-static uint32_t history_pid;
-static uint64_t history_serial;
-
 static const struct opt opts[] = {
-	{ .type = OPT_TEXT, .name = "history", .arg = "ID",
-	  .to = &arg_history, .help = "the steps in the life of this "
-	  "coroutine; PID:ID if several processes have one with this number" },
 	{ .type = OPT_CHOICE, .name = "by", .arg = "WHAT",
 	  .to = &arg_by, .choices = kinds, .help = "also a row for each "
 	  "coroutine, or only for each body" },
@@ -174,237 +157,23 @@ static void keep_processes(struct session *s)
 		s->coroutine_count = kept;
 }
 
-/* ---- the history of one ------------------------------------------------- */
-
-/* A step of a coroutine's life, as its row shows it. slept and active: the span
- * that ended with this step, of which only one is not 0. by: the other
- * coroutine, 0: the thread. */
-struct history_row {
-	ticks time, slept, active;
-	uint32_t tid;
-	bool inferred;
-	uint64_t by;
-	const char *what, *by_function, *stack;
-};
-
-/* Fixed columns: no --columns, so no help. */
-static const struct metric history_metrics[] = {
-	{ "time", METRIC_TIME, METRIC_AT(struct history_row, time) },
-	{ "what", METRIC_TEXT, METRIC_AT(struct history_row, what) },
-	{ "tid", METRIC_NUMBER, 0, "thread", "tid",
-	  METRIC_AT(struct history_row, tid), .drop = 3 },
-	{ "by", METRIC_NUMBER, METRIC_DASH | METRIC_DROP_EMPTY,
-	  METRIC_AT(struct history_row, by), .drop = 2 },
-	{ "by_function", METRIC_TEXT, METRIC_DROP_EMPTY, "by function",
-	  METRIC_AT(struct history_row, by_function), .drop = 1,
-	  .shrink = 16 },
-	{ "slept", METRIC_TIME, METRIC_AT(struct history_row, slept) },
-	{ "active", METRIC_TIME, METRIC_AT(struct history_row, active) },
-	{ "inferred", METRIC_NUMBER, METRIC_DASH | METRIC_DROP_EMPTY,
-	  METRIC_AT(struct history_row, inferred), .drop = 4 },
-	{ "stack", METRIC_TEXT, METRIC_NAME,
-	  METRIC_AT(struct history_row, stack), .shrink = 24 },
-	{ .name = NULL }
-};
-
-/* The columns of the history, in the table and in CSV. */
-#define HISTORY_COLUMNS "time,what,tid,by,by_function,slept,active,inferred," \
-	"stack"
-
-/* The same columns in the table and in CSV. */
-static const struct metric_view history_view = {
-	history_metrics, HISTORY_COLUMNS, HISTORY_COLUMNS
-};
-
-/* The coroutine that --history names; without a PID it must be the only one
- * with its serial. NULL with the cause in the chain. Borrowed from the
- * session. */
-static const struct coroutine *find(const struct load *load)
-{
-	const struct session *const s = load->session;
-	const uint64_t serial = history_serial;
-	const uint32_t pid = history_pid;
-	const struct coroutine *found = NULL;
-
-	for (size_t i = 0; i < s->coroutine_count; i++) {
-		const struct coroutine *const c = &s->coroutines[i];
-
-		if (c->serial != serial ||
-		    (pid != 0 && s->processes[c->process].pid != pid))
-			continue;
-		if (found) {
-			err_add("several processes have a coroutine %" PRIu64
-				"; give PID:%" PRIu64, serial, serial);
-			return NULL;
-		}
-		found = c;
-	}
-	if (!found)
-		err_add("there is no coroutine %s; weft coroutines --top 0 "
-			"lists them", arg_history);
-	return found;
-}
-
-/* In the words of the CSV. A suspension is named after its reason. */
-static const char *step_name(const struct history_step *step)
-{
-	return step->kind == HISTORY_CREATE ? "create" :
-	       step->kind == HISTORY_RESUME ? "resume" :
-	       step->reason == SUSPEND_RETURN ? "return" :
-	       step->reason == SUSPEND_ERROR ? "error" :
-	       step->reason == SUSPEND_CLOSED ? "close" : "yield";
-}
-
-/* stack is the coroutine's own one, without the frames below it. */
-static void print_step(struct table *t, const struct coroutine_history *h,
-		       const struct history_step *step)
-{
-	struct session *const s = t->source.session;
-	char *const stack = stack_table_text(h->stacks, s->funcs, step->stack,
-					t->csv ? ";" : " > ");
-
-	table_row(t, &(struct history_row){
-		.time = cells_since_start(s, step->tick),
-		.slept = step->kind == HISTORY_RESUME ? step->span : 0,
-		.active = step->kind == HISTORY_SUSPEND ? step->span : 0,
-		.tid = cells_tid(s, step->thread),
-		.inferred = step->is_inferred, .by = step->by,
-		.what = step_name(step),
-		.by_function = step->by_func == 0 ? "" :
-			       func_get(s->funcs, step->by_func)->name,
-		.stack = stack });
-	mem_free(stack);
-}
-
-/* All steps that the history kept, which are the first --top of them. */
-static void print_steps(struct session *s, const struct coroutine_history *h)
-{
-	struct table t = { .source.session = s, .csv = table_args.csv };
-
-	table_choose_fixed(&t, &history_view, NULL);
-	table_begin(&t);
-	for (size_t i = 0; i < h->count; i++)
-		print_step(&t, h, &h->steps[i]);
-	table_end(&t);
-}
-
-/* The functions that the coroutine ran itself, by falling self, and what is
- * left of its active time: what it resumed, or what no function was recorded
- * for. */
-static void print_functions(struct session *s,
-			    const struct coroutine_history *h,
-			    const struct coroutine *c)
-{
-	static const struct tree_style flat = { 0 };
-	struct table t = { .source = { s, &flat, false } };
-	char text[OUT_NUMBER];
-	ticks own = 0;
-
-	puts("\nwhat it ran itself:");
-	table_choose_fixed(&t, tree_views, "self,calls,name");
-	table_begin(&t);
-	for (size_t i = 0; i < h->func_count; i++) {
-		const struct history_func *const f = &h->funcs[i];
-
-		own += f->self;
-		if (i < FUNCTIONS_SHOWN)
-			table_row(&t, &(struct tree_row){ .kind = TREE_FUNC,
-				.f = { .func = f->func, .self = f->self,
-				       .calls = f->calls } });
-	}
-	table_end(&t);
-	if (h->func_count > FUNCTIONS_SHOWN)
-		printf("... and %s\n", out_number_many(text,
-		       h->func_count - FUNCTIONS_SHOWN, "functions"));
-	if (c->active > own)
-		printf("%s in no known function, or in coroutines it "
-		       "resumed\n", out_number_time(text,
-		       (double)session_ns(s, c->active - own)));
-	printf("weft tree --coroutine %" PRIu64 " shows its tree\n", c->serial);
-}
-
-/* Who it is, and the sums of its whole life. */
-static void print_title(const struct session *s, const struct coroutine *c)
-{
-	char active[OUT_NUMBER], suspended[OUT_NUMBER], resumes[OUT_NUMBER];
-
-	out_print(stdout, "coroutine %" PRIu64 " of process %" PRIu32 ": %s\n",
-		  c->serial, s->processes[c->process].pid, c->body == 0 ?
-		  "[never ran]" : func_get(s->funcs, c->body)->name);
-	printf("active %s, suspended %s, %s\n\n",
-	       out_number_time(active, (double)session_ns(s, c->active)),
-	       out_number_time(suspended, (double)session_ns(s, c->suspended)),
-	       out_number_many(resumes, c->resumes, "resumes"));
-}
-
-/* In CSV only the steps: the rest has other columns. */
-static void print_history(const struct load *load, const struct coroutine *c,
-			  const struct coroutine_history *h)
-{
-	const uint64_t steps = h->creates + h->resumes + h->suspends;
-
-	reading_print_header(load);
-	if (!table_args.csv)
-		print_title(load->session, c);
-	print_steps(load->session, h);
-	if (table_args.csv)
-		return;
-	table_print_rest(steps - h->count, "steps");
-	print_functions(load->session, h, c);
-}
-
-/* Reads the trace once more, for one coroutine; its steps come thread by thread
- * and are sorted afterwards. */
-static enum cmd_exit history(struct load *load)
-{
-	const size_t top = table_top(USUAL_TOP);
-	const struct coroutine *const c = find(load);
-	struct coroutine_history h;
-	enum cmd_exit status = CMD_OK;
-
-	if (!c)
-		return CMD_USAGE;
-	coroutine_history_init(&h, load->session, c->process, c->serial,
-			       top == SIZE_MAX ? 0 : top);
-	if (load_again(load, &coroutine_history_sink, &h) != 0)
-		status = CMD_UNREADABLE;
-	coroutine_history_sort(&h);
-	if (status == CMD_OK)
-		print_history(load, c, &h);
-	coroutine_history_fini(&h);
-	return status;
-}
-
 /* ---- the command -------------------------------------------------------- */
 
 /* Refuse options that contradict each other. */
 static int coroutines_prepare(struct reading *r)
 {
-	const bool is_history = arg_history;
-
-	if (is_history && filter_args_coroutine("history", arg_history,
-						&history_pid,
-						&history_serial) != 0)
-		return -1;
-	if (is_history && arg_by == BY_BODY)
-		return err_add("--by body shows many coroutines, --history "
-			       "shows a single one: leave one option out");
-	if ((is_history || arg_by == BY_BODY) &&
-	    (table_args.sort || table_args.columns))
+	if (arg_by == BY_BODY && (table_args.sort || table_args.columns))
 		return err_add("--sort and --columns are for the list of "
-			       "single coroutines, not for %s", is_history ?
-			       "the history of one" : "--by body");
+			       "single coroutines, not for --by body");
 	return table_choose(&r->table, &coroutine_view);
 }
 
-/* Three reports of one command: the history of one, the list, the bodies. A
- * profile has none of them: it holds no single coroutines. */
+/* Both, or the bodies alone. A profile has none of them: it holds no single
+ * coroutines. */
 static enum cmd_exit coroutines_print(struct reading *r)
 {
-	/* So --process holds for all three. */
+	/* So --process holds for both. */
 	keep_processes(r->load.session);
-	if (arg_history)
-		return history(&r->load);
 	if (arg_by == BY_COROUTINE)
 		return list(&r->load, &r->table);
 	reading_print_header(&r->load);
@@ -415,7 +184,7 @@ static enum cmd_exit coroutines_print(struct reading *r)
 /* A coroutine's figures are sums that were made while the trace was replayed; a
  * part of them cannot be taken out afterwards. */
 static const struct filter_refusal refused[] = {
-	{ FILTER_SET(COROUTINE), "--history shows a single coroutine" },
+	{ FILTER_SET(COROUTINE), "weft path --id shows a single coroutine" },
 	{ FILTER_FUNCTIONS | FILTER_RANGE | FILTER_SET(THREAD),
 	  "the figures are those of a coroutine's whole life; weft report --by "
 	  "body shows a part of it" },
@@ -437,12 +206,6 @@ const struct cmd cmd_coroutines = {
 	"of active in which the coroutine itself ran; in the rest, coroutines\n"
 	"that it resumed ran. How long it was ready to run before it was\n"
 	"resumed is not known: resume and yield do not say.\n"
-	"\n"
-	"--history ID shows each step in the life of that coroutine: the\n"
-	"coroutine (by; 0: the thread) and the function that made it, resumed\n"
-	"it, or got control back from it; how long it had been suspended or\n"
-	"active; and its own stack at that time. A step is inferred if it was\n"
-	"only seen at the next event.\n"
 	"\n"
 	"With 1,000,000 coroutines, it needs 630 MB of memory (with --csv,\n"
 	"320 MB).",

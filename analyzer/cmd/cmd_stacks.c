@@ -497,7 +497,7 @@ static const struct filter_refusal refused[] = {
 	{ FILTER_FUNCTIONS, "stacks are shown whole; weft tree shows a part "
 	  "of them" },
 	{ FILTER_SET(COROUTINE), "stacks are those of threads and of all "
-	  "suspended coroutines; weft coroutines --history shows one" },
+	  "suspended coroutines; weft path --id shows one" },
 	{ FILTER_MARKS, "moments are times; give --at, or --every with --from "
 	  "and --to" },
 	{ 0, NULL }

@@ -29,7 +29,7 @@ for c in $("$WEFT" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do
 	record | help | validate | top) ;; # read no trace
 	status | start | stop | snapshot | finish) ;;
 	callers) ways+=("callers --all") ;;
-	coroutines) ways+=("coroutines --columns +lua,native --csv" "coroutines --history 101") ;;
+	coroutines) ways+=("coroutines --columns +lua,native --csv") ;;
 	diff) ways+=("diff $T/made") ;;
 	export) ways+=("export -o $T/x.pb" "export -f collapsed"
 		"export -f speedscope" "export -f callgrind"

@@ -134,7 +134,7 @@ two() {
 		'lua5.4 "$0" 0.1; lua5.4 "$0" 0.4' "$T/two.lua" ||
 		fail "not recorded"
 	paste "$T/trace"
-	grep -q 'weft coroutines --history [0-9]*:[0-9]* ' "$T/text" ||
+	grep -q 'weft path --id [0-9]*:[0-9]* ' "$T/text" ||
 		fail "no process of the coroutine: $(cat "$T/text")"
 }
 one_of 8 two

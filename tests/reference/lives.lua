@@ -1,6 +1,5 @@
 -- lives.lua - what "weft coroutines" must say of those of each body together,
--- of the time each one spent in Lua and in native code, and of one coroutine's
--- life, step by step.
+-- and of the time each one spent in Lua and in native code.
 -- SPDX-License-Identifier: MIT
 local coroutines = require "coroutines"
 local lives = {}
@@ -63,42 +62,21 @@ local function times(s)
 	return of
 end
 
-local function life(s, id)
-	local out = {}
-	for _, step in ipairs(s.coroutines[id].steps) do
-		local names = {}
-		for i, func in ipairs(step.stack) do
-			names[i] = s.log.funcs[func][1]
-		end
-		out[#out + 1] = { step.tick - s.first, step.what,
-			s.log.threads[step.thread].tid, step.by,
-			step.by_func and s.log.funcs[step.by_func][1] or "",
-			step.slept, step.active, step.inferred,
-			table.concat(names, ";") }
-	end
-	return out
-end
-
 function lives.checks(s, random)
 	local check = coroutines.checks(s, random)[1]
 	local rows, of = check.rows, times(s)
 	if #rows == 0 then
 		return {}
 	end
-	local id = rows[random(#rows)][2]
-	local process = s.log.processes[s.coroutines[id].process]
 	local checks = {
 		{ args = "coroutines --csv --by body", rows = by_body(rows) },
-		{ args = ("coroutines --csv --history %s:%d"):format(process.pid,
-								 id),
-		  rows = life(s, id) },
 		{ args = "coroutines --csv --columns +lua,native", rows = {},
 		  change = check.change },
 	}
 	for i, row in ipairs(rows) do
 		local line = table.move(row, 1, #row, 1, {})
 		line[17], line[18] = of[row[2]].lua, of[row[2]].native
-		checks[3].rows[i] = line
+		checks[2].rows[i] = line
 	end
 	return checks
 end

@@ -110,29 +110,11 @@ local function running(thread)
 	return co
 end
 
--- Something in a coroutine's life: with whom, as the thread stands without it,
--- and what it has open itself.
-local function step(co, thread, e, what, with)
-	local below, funcs = stitched(thread), {}
-	for i, call in ipairs(story.open(co)) do
-		funcs[i] = call.func
-	end
-	with.tick, with.thread, with.what = e.tick, e.thread, what
-	with.by = running(thread)
-	with.by_func = below[#below] and below[#below].func
-	with.stack = funcs
-	with.slept, with.active = with.slept or 0, with.active or 0
-	with.inferred = with.inferred or 0
-	table.insert(co.steps, with)
-end
-
 function does.create(s, thread, e, top)
 	s.coroutines[e.a] = { id = e.a, vm = e.b, creator = top.co,
 		process = s.log.threads[e.thread].process, calls = {},
 		spans = {}, sleeps = {}, resumes = 0, inferred = 0,
-		state = "new", threads = {}, made = e.tick,
-		steps = {} }
-	step(s.coroutines[e.a], thread, e, "create", {})
+		state = "new", threads = {}, made = e.tick }
 end
 
 -- A native call in the middle of a stack that died at the yield, unseen.
@@ -145,8 +127,6 @@ end
 
 function does.resume(s, thread, e)
 	local co = s.coroutines[e.a]
-	step(co, thread, e, "resume", { inferred = e.b,
-		slept = co.since and e.tick - co.since })
 	table.insert(thread.segments, { co = e.a, calls = co.calls, own = co })
 	co.resumes = co.resumes + 1
 	co.inferred = co.inferred + e.b
@@ -175,8 +155,6 @@ function does.suspend(s, thread, e)
 		finish_body(s, thread, co, e, "unwind")
 	end
 	table.remove(thread.segments)
-	step(co, thread, e, e.b, { inferred = e.c,
-		active = e.tick - co.spans[#co.spans].from })
 	co.since = e.tick
 	co.inferred = co.inferred + e.c
 	co.spans[#co.spans].to = e.tick

@@ -359,8 +359,7 @@ static char *command_of(const struct teller *t, const struct explain_finding *f)
 			     takes_filters(&cmd_slow);
 	char *const text =
 		f->kind == EXPLAIN_SLEEP ?
-		mem_print("weft coroutines --history %s %s", coroutine,
-			  t->traces) :
+		mem_print("weft path --id %s %s", coroutine, t->traces) :
 		f->kind == EXPLAIN_JOIN ?
 		mem_print("weft threads --group %s", t->traces) :
 		f->lock ?

@@ -7,7 +7,6 @@ make_trace none
 same table 0 "$W" coroutines t
 same top 0 "$W" coroutines --sort id --top 1 t
 same by-body 0 "$W" coroutines --by body t
-same id 0 "$W" coroutines --history 101 -n 5 t
 same csv 0 "$W" coroutines --sort id --csv t
 same none 0 "$W" coroutines none
 same refused 1 "$W" coroutines --under body t

@@ -33,7 +33,6 @@ tree --bottom-up
 callers --all
 coroutines
 coroutines --by body
-coroutines --history 101
 path --call body --sums
 stacks --at 1us
 trim --min-share 0 --below 1000000000

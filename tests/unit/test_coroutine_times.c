@@ -1,8 +1,7 @@
-/* test_coroutine_history.c - one coroutine's life, from threads in either
- * order; coroutines by body.
+/* test_coroutine_times.c - the own times of coroutines; coroutines by body.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/coroutines.h"
-#include "analyzer/watch/coroutine_history.h"
+#include "analyzer/watch/coroutine_times.h"
 #include "analyzer/base/mem.h"
 #include "tests/unit/told.h"
 
@@ -32,62 +31,6 @@ static void second_thread(void)
 	cb_leave(&b, "body", 5);
 	cb_suspend(&b, 9, SUSPEND_RETURN, 0);
 	give(40);
-}
-
-static const char *name(func_id id)
-{
-	return id == 0 ? "" : func_get(session->funcs, id)->source + 1;
-}
-
-void test_coroutine_history_is_told_in_order(void)
-{
-	struct coroutine_history s;
-
-	session = session_new(0);
-	replay = replay_new(session, &coroutine_history_sink, &s);
-	coroutine_history_init(&s, session, 0, 9, 0);
-	second_thread();
-	first_thread();
-	replay_finish(replay);
-	coroutine_history_sort(&s);
-	REQUIRE(s.count == 5);
-	CHECK(s.steps[0].kind == HISTORY_CREATE && s.steps[0].tick == 1);
-	CHECK_STR(name(s.steps[0].by_func), "main");
-	CHECK(s.steps[1].kind == HISTORY_RESUME && s.steps[1].tick == 4);
-	CHECK_STR(name(s.steps[1].by_func), "main");
-	CHECK(s.steps[2].kind == HISTORY_SUSPEND && s.steps[2].span == 6);
-	CHECK_EQ(stack_table_depth(s.stacks, s.steps[2].stack), 1);
-	CHECK(s.steps[3].kind == HISTORY_RESUME && s.steps[3].span == 20);
-	CHECK_EQ(s.steps[3].by, 8);
-	CHECK_STR(name(s.steps[3].by_func), "other");
-	CHECK(s.steps[3].stack == s.steps[2].stack);
-	CHECK_EQ(s.steps[4].reason, SUSPEND_RETURN);
-	CHECK_EQ(s.steps[4].tick, 35);
-	REQUIRE(s.func_count == 1);
-	CHECK_EQ(s.funcs[0].self, 11);
-	CHECK_EQ(s.funcs[0].calls, 1);
-	coroutine_history_fini(&s);
-	replay_free(replay);
-	session_free(session);
-}
-
-void test_coroutine_history_keeps_the_earliest(void)
-{
-	struct coroutine_history s;
-
-	session = session_new(0);
-	replay = replay_new(session, &coroutine_history_sink, &s);
-	coroutine_history_init(&s, session, 0, 9, 2);
-	second_thread();
-	first_thread();
-	replay_finish(replay);
-	coroutine_history_sort(&s);
-	REQUIRE(s.count == 2);
-	CHECK(s.steps[0].kind == HISTORY_CREATE && s.steps[1].tick == 4);
-	CHECK_EQ(s.creates + s.resumes + s.suspends, 5);
-	coroutine_history_fini(&s);
-	replay_free(replay);
-	session_free(session);
 }
 
 /* Active 1 to 100: nearest rank. */
