@@ -1,17 +1,15 @@
 /* cmd_slow.c - "weft slow": how long a function's calls took, and the slowest
- * of them one by one. The calls are found by watch/slow and what they spent
- * their time in by watch/hot_path, each in a replay of its own.
+ * of them one by one. The calls are found by watch/slow, in another replay.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/args/named.h"
 #include "analyzer/args/time_argument.h"
 #include "analyzer/base/err.h"
-#include "analyzer/base/vec.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/tables/tree.h"
-#include "analyzer/watch/slow/hot_path.h"
+#include "analyzer/watch/slow/slow.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -20,14 +18,6 @@
 static size_t arg_top = 10, arg_depth = SIZE_MAX;
 static const char *arg_longer;
 static int arg_sort;
-static bool arg_callees;
-
-/* The most calls for --callees: all of them are looked at whenever one begins
- * or ends. */
-enum { CALLEES_MAX = 10000 };
-
-/* Steps of a path that are shown by indentation. */
-enum { LEVELS_SHOWN = 60 };
 
 /* Values of --sort, by enum slow_key. */
 static const char *const sort_keys[] = {
@@ -45,24 +35,19 @@ static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .name = "longer", .arg = "T", .to = &arg_longer,
 	  .help = "only calls of at least that long (" TIME_ARGUMENT_UNITS
 	  ")" },
-	{ .type = OPT_FLAG, .name = "callees", .to = &arg_callees,
-	  .help = "also show the most expensive callee of each call, the most "
-	  "expensive callee of that, and so on (reads the trace again)" },
 	{ .type = OPT_NUMBER, .letter = 'd', .name = "depth", .arg = "N",
-	  .to = &arg_depth, .help = "innermost frames of a stack, and callees, "
-	  "to show, 0 for all (default: 30); not for --csv, which has all" },
+	  .to = &arg_depth, .help = "innermost frames of a stack to show, 0 "
+	  "for all (default: 30); not for --csv, which has all" },
 	TABLE_CSV("rows for scripts: full names, times in ns"),
 	{ .type = OPT_END }
 };
 
-/* What is printed; all but callees is borrowed. found is complete when printing
- * begins. */
+/* What is printed, all borrowed. found is complete when printing begins. */
 struct printer {
 	struct session *session;
 	const struct slow_found *found;
 	const char *pattern;
 	size_t functions;        /* how many match the pattern */
-	struct hot_path *callees; /* of the calls found, or NULL */
 	bool has_switches;       /* is what they waited known? */
 	bool has_notes;          /* is what Lua collected? */
 };
@@ -168,73 +153,6 @@ static void print_all(const struct printer *p)
 	if (f->unknown > 0)
 		printf("%s open since before the recording saw it: in "
 		       "neither\n", out_number_many(text, f->unknown, "calls"));
-}
-
-/* ---- what a call spent its time in -------------------------------------- */
-
-/* The time of a callee by which calls are sorted. The self time of a call is
- * not of its callees: they count with their total. */
-static ticks time_of(ticks total, ticks suspended)
-{
-	return arg_sort == SLOW_WALL ? total + suspended :
-	       arg_sort == SLOW_SUSPENDED ? suspended : total;
-}
-
-/* A step of a path as a row of weft tree, with the steps of direct recursion
- * that follow it. Returns the step after these. */
-static size_t step_row(const struct hot_path_step *steps, size_t i,
-		       size_t count, struct tree_row *row)
-{
-	const struct hot_path_step *const first = &steps[i];
-
-	*row = (struct tree_row){ .kind = TREE_FUNC, .depth = row->depth,
-		.crosses = first->is_body,
-		.f = { .func = first->func,
-		       .total = time_of(first->total, first->suspended) } };
-	do {
-		row->f.calls += steps[i].calls;
-		row->levels++;
-	} while (++i < count && steps[i].func == first->func &&
-		 !steps[i].is_body);
-	return i;
-}
-
-/* The path as a tree of one branch, in the columns of weft tree. Its total is
- * the time that calls are sorted by, and its column is named so. A path ends
- * where no callee has a tenth of the call's time, so it may have no step at
- * all. */
-static void print_callees(const struct printer *p, size_t i)
-{
-	const struct slow_call *const c = &p->found->calls[i];
-	const char *const key = arg_sort == SLOW_SELF ? "total" :
-				sort_keys[arg_sort];
-	const struct tree_style style = {
-		.whole.self = time_of(c->total, c->suspended), .step = 2,
-		.levels_shown = LEVELS_SHOWN };
-	struct table t = { .source = { p->session, &style, false } };
-	struct tree_row row = { .depth = 0 };
-	size_t count, k = 0;
-	char text[OUT_NUMBER];
-	struct hot_path_step *const steps = hot_path_steps(p->callees, i,
-		(enum slow_key)arg_sort, &count);
-
-	printf(count == 0 ? "    no callee has much of its %s\n" :
-	       "    most of its %s below it:\n", key);
-	/* The column is called total in the view, whatever time it holds
-	 * here. */
-	table_choose_fixed(&t, tree_views, "share,total,calls,file,name");
-	metric_rename(&t.columns, "total", key, NULL);
-	table_begin(&t);
-	for (; k < count && (arg_depth == 0 || row.depth < arg_depth);
-	     row.depth++) {
-		k = step_row(steps, k, count, &row);
-		table_row(&t, &row);
-	}
-	table_end(&t);
-	if (k < count)
-		printf("      ... %s below (--depth 0 shows all)\n",
-		       out_number_many(text, count - k, "callees"));
-	mem_free(steps);
 }
 
 /* ---- one call ----------------------------------------------------------- */
@@ -344,15 +262,30 @@ static void print_call(const struct printer *p, size_t i)
 		       "open at the end" : slow_list_end(c->end));
 	puts(c->is_partial ? " (self at least)" : "");
 	print_stack(p, c->stack);
-	if (p->callees)
-		print_callees(p, i);
+}
+
+/* How to see what a call spent its time in. One of a coroutine may have moved
+ * between threads. */
+static void print_more(const struct printer *p, const struct slow_call *c)
+{
+	const struct session *const s = p->session;
+	const uint64_t from = session_ns(s, cells_since_start(s, c->begin));
+	const uint32_t pid = cells_pid(s, c->process);
+
+	out_print(stdout, "\nweft tree --under '%s' --from %" PRIu64 "ns --to %"
+		  PRIu64 "ns", p->pattern, from,
+		  from + session_ns(s, c->total + c->suspended));
+	if (c->coroutine != 0)
+		printf(" --coroutine %" PRIu32 ":%" PRIu64, pid, c->coroutine);
+	else
+		printf(" --thread %" PRIu32, cells_tid(s, c->thread));
+	puts("\nshows what the first spent its time in");
 }
 
 /* ---- CSV ---------------------------------------------------------------- */
 
 /* A call as a row of CSV. Times are ticks; start is since the session's first
- * record. callees and callees_ns are joined with ; and empty without
- * --callees. */
+ * record. */
 struct slow_row {
 	func_id func;
 	uint32_t pid, tid, level;
@@ -360,7 +293,7 @@ struct slow_row {
 	ticks start, total, self, suspended, wall, off, ready, collecting;
 	bool has_switches, has_notes;
 	bool is_partial;
-	const char *name, *end, *stack, *callees, *callees_ns;
+	const char *name, *end, *stack;
 };
 
 /* A column that is called as the field is. */
@@ -405,53 +338,23 @@ static const struct metric metrics[] = {
 	COLUMN(end, METRIC_TEXT),
 	COLUMN(is_partial, METRIC_NUMBER),
 	COLUMN(stack, METRIC_TEXT),
-	COLUMN(callees, METRIC_TEXT),
-	COLUMN(callees_ns, METRIC_TEXT),
 	{ .name = NULL }
 };
 
-/* Callees are added to these if --callees asks for them. There is no table:
- * people get print_call. */
+/* There is no table: people get print_call. */
 static const struct metric_view view = {
 	metrics, "", "pid,tid,coroutine,function,language,module,file,line,"
 	"level,start,total,self,suspended,wall,cpu,run-wait,blocked,"
 	"collecting,end,is_partial,stack"
 };
 
-/* The callees' names, or their times in ns, with ; between. The caller frees
- * the text with mem_free. */
-static char *join(const struct printer *p, const struct hot_path_step *steps,
-		  size_t count, bool times)
-{
-	char *text = mem_copy(""), ns[32];
-	size_t used = 0, room = 1;
-
-	for (size_t i = 0; i < count; i++) {
-		const char *const name = times ? ns :
-			func_get(p->session->funcs, steps[i].func)->name;
-
-		snprintf(ns, sizeof(ns), "%" PRIu64, session_ns(p->session,
-			 time_of(steps[i].total, steps[i].suspended)));
-		vec_need(&text, &room, used + strlen(name) + 2);
-		used += (size_t)sprintf(text + used, "%s%s", i > 0 ? ";" : "",
-					name);
-	}
-	return text;
-}
-
-/* One call as a row. Its texts live until it is printed; steps is NULL, and
- * callees are empty, without --callees. */
+/* One call as a row. */
 static void csv_call(const struct printer *p, struct table *t, size_t i)
 {
 	const struct slow_call *const c = &p->found->calls[i];
 	struct session *const s = p->session;
-	size_t count = 0;
-	struct hot_path_step *const steps = !p->callees ? NULL :
-		hot_path_steps(p->callees, i, (enum slow_key)arg_sort, &count);
 	char *const stack = stack_table_text(p->found->stacks, s->funcs,
 					     c->stack, ";");
-	char *const callees = join(p, steps, count, false);
-	char *const times = join(p, steps, count, true);
 
 	table_row(t, &(struct slow_row){
 		.func = c->func, .pid = cells_pid(s, c->process),
@@ -465,8 +368,8 @@ static void csv_call(const struct printer *p, struct table *t, size_t i)
 		.is_partial = c->is_partial,
 		.name = func_get(s->funcs, c->func)->name,
 		.end = slow_list_end(c->end),
-		.stack = stack, .callees = callees, .callees_ns = times });
-	mem_free_all(stack, callees, times, steps);
+		.stack = stack });
+	mem_free(stack);
 }
 
 /* ---- the command -------------------------------------------------------- */
@@ -482,33 +385,15 @@ static void print_calls(const struct load *load, const struct printer *p)
 		print_all(p);
 		for (size_t i = 0; i < p->found->count; i++)
 			print_call(p, i);
+		if (p->found->count > 0 && !strchr(p->pattern, '\''))
+			print_more(p, p->found->calls);
 		return;
 	}
-	table_choose_fixed(&t, &view, p->callees ? "+callees,callees_ns" :
-						   NULL);
+	table_choose_fixed(&t, &view, NULL);
 	table_begin(&t);
 	for (size_t i = 0; i < p->found->count; i++)
 		csv_call(p, &t, i);
 	table_end(&t);
-}
-
-/* What a call spent its time in is collected in a replay of its own: which
- * calls are the slowest is known only after the first. Callees of every call
- * would take too much memory. */
-static enum cmd_exit find_callees(struct load *load, struct printer *p)
-{
-	const struct slow_found *const found = p->found;
-
-	/* Only --top 0, or a very large --top, gets here. */
-	if (found->count > CALLEES_MAX) {
-		err_add("--callees works for at most %d calls; limit --top",
-			CALLEES_MAX);
-		return CMD_USAGE;
-	}
-	p->callees = hot_path_new(found->calls, found->count,
-		func_special(load->session->funcs, "(deeper)"));
-	return load_again(load, &hot_path_sink, p->callees) == 0 ?
-	       CMD_OK : CMD_UNREADABLE;
 }
 
 static bool has_none(const struct slow_found *f)
@@ -516,10 +401,8 @@ static bool has_none(const struct slow_found *f)
 	return f->ended + f->open + f->unknown == 0;
 }
 
-/* Read the trace for the slowest calls, and once more for their callees. The
- * functions were named by a reading before: each replay needs what the last one
- * found, and none keeps single records. Nothing is printed unless all went
- * well. */
+/* Read the trace for the slowest calls. The functions were named by a reading
+ * before. Nothing is printed unless all went well. */
 static enum cmd_exit find(struct load *load, struct printer *p,
 			  const struct slow_options *options)
 {
@@ -536,11 +419,8 @@ static enum cmd_exit find(struct load *load, struct printer *p,
 			p->pattern);
 		status = CMD_UNREADABLE;
 	}
-	if (status == CMD_OK && arg_callees)
-		status = find_callees(load, p);
 	if (status == CMD_OK)
 		print_calls(load, p);
-	hot_path_free(p->callees);
 	slow_free(slow);
 	return status;
 }
@@ -619,9 +499,7 @@ const struct cmd cmd_slow = {
 	"open at the end. is_partial is 1 if a part of it was not recorded:\n"
 	"its self and suspended times are then lower bounds. stack lists the\n"
 	"function names, outermost first, separated by ;. Of a stack of more\n"
-	"than 256 frames, it has only the innermost. --callees adds the path\n"
-	"of the most expensive callees in the same form: callees (names) and\n"
-	"callees_ns (their totals, or the times that --sort names).",
+	"than 256 frames, it has only the innermost.",
 	.opts = opts,
 	.refused = refused,
 	.prepare = slow_prepare,

@@ -49,7 +49,6 @@ desk_trace() {
 	cost info info "$t"
 	cost check check "$t"
 	cost slow slow "$3" "$t"
-	cost slow-callees slow --callees "$3" "$t"
 	cost stacks stacks --every 100ms "$t"
 	rm -rf "$t" "$T/export" "$T/plot.svg" "$T/merged"
 }
@@ -85,9 +84,6 @@ desk_rows() {
 of \`weft report\`'s, calls of $of functions" 2 $desk_plain
 		desk_row $kind "... that read the trace twice, or write single \
 calls" 3 $desk_twice
-		row "... \`slow --callees\`, which reads it three times" \
-			"$(calc "$(least "desk.$kind.slow-callees") / \
-				$(least "desk.$kind.report")") x" "" "" ""
 	done
 	row "... the most memory" "$(calc "$mb" 0) MB" "at most 200 MB" \
 		"$(at_most "$mb" 200)" ""

@@ -1,0 +1,33 @@
+#!/bin/bash
+# The command that weft slow prints shows the slowest call alone; --thread leaves
+# the others' calls out.
+# SPDX-License-Identifier: MIT
+. tests/cli/same.inc
+make_trace t coroutines=1 chunks=6 threads=3
+# told NAME: the tree of the slowest call has its total, and its calls below it.
+told() {
+	local command total
+	command=$("$W" slow -n 1 "$1" "$T/t" 2>/dev/null | grep '^weft tree')
+	total=$("$W" slow -n 1 --csv "$1" "$T/t" 2>/dev/null | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		NR == 2 { print $at["total_ns"] }')
+	eval "\"$W\" ${command#weft } --csv --recursion none \"$T/t\"" \
+		2>/dev/null | awk -F, -v name="${1#\*}" -v total="$total" '
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		!top && index($0, name) { top = 1; good = $at["total_ns"] == total &&
+			$at["calls"] == 1; node = $at["node"] }
+		top && $at["parent"] == node { below++ }
+		END { exit !(good && below > 0) }' ||
+		fail "$1: not the tree of $total ns: $command"
+}
+told '*0x1000'
+told '*0x2000'
+"$W" slow -n 0 --csv '*' "$T/t" 2>/dev/null | awk -F, 'NR > 1 { print $2 }' |
+	sort | uniq -c >"$T/calls"
+while read -r count tid; do
+	[ "$("$W" slow -n 0 --csv --thread "$tid" '*' "$T/t" 2>/dev/null |
+		tail -n +2 | wc -l)" = "$count" ] || fail "thread $tid"
+done <"$T/calls"
+[ "$(wc -l <"$T/calls")" = 3 ] || fail "no three threads"
+same no-thread 2 "$W" slow --thread nobody '*0x1000' t
+exit 0
