@@ -77,7 +77,7 @@ enum {
 	X(CREATE, 9, 2, "a coroutine is made by the code that runs here")      \
 	X(LEAVE_OLD, 10, 0, "a call of function that began unseen ends")       \
 	X(INTERRUPT, 11, 2, "a signal handler begins to run; level > 0 only")  \
-	X(HEAP, 12, 0, "memory is taken, given back, or moved; flags: how")   \
+	X(HEAP, 12, 0, "memory is taken, given back, moved; flags: how")      \
 	X(WAIT, 13, 2, "what the innermost call waits for, or ends waits for")\
 	X(NOTED, 14, 4, "which Lua functions a VM is in, at a tick")           \
 	X(OPERAND, 15, 0, "belongs to the record before")
@@ -103,7 +103,9 @@ enum rec_kind {
  *   HEAP     address of the block; but for a free: its size, an index of the
  *            dictionary or REC_FUNC_OMITTED: the code that makes the call; of a
  *            move: the block's address before; ticks since the move began, when
- *            the block was still there
+ *            the block was still there. Where all calls are counted, but for a
+ *            free, these two and the number of the node that takes it, 0: none.
+ *            HEAP_COLLECTED has the VM's serial
  *   NOTED    ns on the CPU that it stands for; ns since the thread's last NOTED
  *            in which Lua may have run and nothing was noted; serial of the VM;
  *            number of frames that follow, outermost first: a function, and in
@@ -174,6 +176,7 @@ enum {
 	HEAP_TAKE = 256,
 	HEAP_FREE = 257,
 	HEAP_MOVE = 258,     /* at address 0: there is no block any more */
+	HEAP_COLLECTED = 259, /* a VM's collector has ended a cycle */
 };
 
 /* NOTED's flags: what the VM was doing. It was in the innermost frame, but for

@@ -471,25 +471,37 @@ static int check_wait(const struct chunk *c, size_t i, size_t n)
 	return 0;
 }
 
+uint64_t decode_heap_node(const struct chunk *c, size_t i, size_t n)
+{
+	const uint32_t what = rec_func(c->records[i]);
+
+	return n > 6 && (what == HEAP_TAKE || what == HEAP_MOVE) ?
+	       rec_value(c->records[i + 6]) : 0;
+}
+
 /* The operands of a HEAP, and who it says calls. */
 static int check_heap(const struct chunk *c, size_t i, size_t n)
 {
 	static const size_t least[] = {
 		[HEAP_TAKE - HEAP_TAKE] = 3, [HEAP_FREE - HEAP_TAKE] = 1,
-		[HEAP_MOVE - HEAP_TAKE] = 5 };
+		[HEAP_MOVE - HEAP_TAKE] = 5, [HEAP_COLLECTED - HEAP_TAKE] = 1 };
 	const uint32_t what = rec_func(c->records[i]);
 	uint64_t site;
 
-	if (what < HEAP_TAKE || what > HEAP_MOVE)
+	if (what < HEAP_TAKE || what > HEAP_COLLECTED)
 		return 0;
 	if (n - 1 < least[what - HEAP_TAKE])
 		return err_add("record %zu: kind %d has %zu operands", i,
 			       (int)REC_HEAP, n - 1);
-	site = what == HEAP_FREE ? REC_FUNC_OMITTED :
-	       rec_value(c->records[i + 3]);
+	site = what == HEAP_TAKE || what == HEAP_MOVE ?
+	       rec_value(c->records[i + 3]) : REC_FUNC_OMITTED;
 	if (site != REC_FUNC_OMITTED && site >= c->header.funcs)
 		return err_add("record %zu: HEAP names %" PRIu64 " of %" PRIu32,
 			       i, site, c->header.funcs);
+	if (decode_heap_node(c, i, n) > c->nodes)
+		return err_add("record %zu: HEAP stands on node %" PRIu64
+			       " of %zu", i, decode_heap_node(c, i, n),
+			       c->nodes);
 	return 0;
 }
 

@@ -14,7 +14,7 @@
  *   every record of a known kind has its operands; every function index in
  *     records, stacks and hints is < header.funcs (or REC_FUNC_OMITTED, in a
  *     stack); a MARK's function is a DICT_NAME; so are the indices of a WAIT
- *     or HEAP
+ *     or HEAP, and the node of the latter is among the chunk's
  *   the ticks of all records together are <= tick_end - tick_begin;
  *     tick_end < 2^63
  *   every dictionary word has a known kind; its module or item exists
@@ -56,6 +56,10 @@ uint64_t decode_checksum(const uint64_t *words, size_t n);
 /* Number of words of the record at index i, its operands included. Operands of
  * a later format, which this reader does not know, count too. */
 size_t decode_record_words(const struct chunk *, size_t i);
+
+/* Of a HEAP at index i, of n words: the node of the counted call that takes the
+ * memory; 0: none. */
+uint64_t decode_heap_node(const struct chunk *, size_t i, size_t n);
 
 /* Ticks from the end of the record before to what this record tells: the entry
  * of a LEAF's call, or the event itself. The layout of kinds that this reader

@@ -265,11 +265,13 @@ static const struct metric vm_metrics[] = {
 	{ "jump-at", METRIC_TIME, 0, "after", "jump_at_ns", VM_AT(jump_at),
 	  .drop = 1 },
 	{ "readings", METRIC_COUNT, VM_AT(readings), .drop = 4 },
+	{ "cycles", METRIC_COUNT, METRIC_DASH, VM_AT(cycles) },
 	{ "state", METRIC_TEXT, METRIC_NAME, .get = get_state, .shrink = 24 },
 	{ .name = NULL }
 };
 
-#define VM_COLUMNS "in-use,read,growth,most,most-at,jump,jump-at,readings,state"
+#define VM_COLUMNS "in-use,read,growth,most,most-at,jump,jump-at,readings," \
+	"cycles,state"
 static const struct metric_view vm_view = {
 	vm_metrics, VM_COLUMNS, VM_COLUMNS
 };

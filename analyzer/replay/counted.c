@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_private.h"
 
+#include "analyzer/base/order.h"
+
 /* What a node of the chunk's tree is in ours. */
 struct place_of {
 	node_id node;
@@ -85,6 +87,37 @@ static node_id begin_of(const struct replay *r, const struct stream *st,
 		return cct_root(*tree, st->thread);
 	*tree = own->tree;
 	return own->frame[0].node;
+}
+
+/* The node, on those that lead to it. */
+static stack_id push_node(const struct replay_event *e, uint64_t node,
+			  struct stack_table *t)
+{
+	const uint64_t *const word = e->counted->counted +
+				     (node - 1) * COUNTED_WORDS;
+	const uint64_t by = rec_gap(word[0]);
+	const uint64_t *const below = word - (node - by) * COUNTED_WORDS;
+	const stack_id id = by > 0 ? push_node(e, by, t) : 0;
+	const uint32_t flags = by > 0 && rec_kind(below[0]) ==
+		(enum rec_kind)COUNTED_COROUTINE ? STACK_BODY : 0;
+
+	switch ((enum counted)rec_kind(word[0])) {
+	case COUNTED_CALL:
+		return stack_table_push(t, id, e->names[rec_func(word[0])],
+					flags);
+	case COUNTED_COROUTINE:
+		return id;
+	default:
+		return stack_table_push(t, id, (func_id)MIN(word[1],
+				(uint64_t)UINT32_MAX), flags | STACK_OMITTED);
+	}
+}
+
+stack_id replay_heap_stack(const struct replay_event *e, struct stack_table *t)
+{
+	return !e->counted ? stream_stack(e->stream, 0,
+					  stream_depth(e->stream), t, 0) :
+	       e->node > 0 ? push_node(e, e->node, t) : 0;
 }
 
 void replay_counted(struct replay *r, struct stream *st,

@@ -141,17 +141,28 @@ void replay_emit_wait(struct replay *r, struct stream *st,
 
 /* Which flags have which operands, decode_chunk has checked. */
 void replay_emit_heap(struct replay *r, struct stream *st,
-		      const uint64_t *record)
+		      const struct chunk *chunk, const uint64_t *record)
 {
 	struct replay_event e = event(r, st, st->now);
+	const size_t i = (size_t)(record - chunk->records);
 
 	e.depth = (uint32_t)(st->depth - 1);
 	e.reason = rec_func(record[0]);
 	e.object = rec_value(record[1]);
 	e.begin = st->now;
+	if (e.reason == HEAP_COLLECTED) {
+		e.vm = e.object;
+		if (r->sink->collected)
+			r->sink->collected(r->ctx, &e);
+		return;
+	}
 	if (e.reason != HEAP_FREE) {
 		e.size = rec_value(record[2]);
 		e.site = named_in(r, record, 4, 3);
+		e.node = decode_heap_node(chunk, i,
+					  decode_record_words(chunk, i));
+		e.counted = e.node > 0 ? chunk : NULL;
+		e.names = r->func;
 	}
 	if (e.reason == HEAP_MOVE) {
 		e.old = rec_value(record[4]);

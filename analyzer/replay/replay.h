@@ -71,7 +71,7 @@ struct replay_event {
 	                                 * its flags */
 	bool inferred;                  /* resume, suspend: not seen itself */
 	uint64_t slept;                 /* resume: ticks since its suspend */
-	uint64_t vm;                    /* create: the VM's serial */
+	uint64_t vm;                    /* create, collected: the VM's serial */
 	uint64_t object;                /* wait: what is waited for; heap: the
 	                                 * block */
 	uint64_t size, old;             /* heap: its size; where it was */
@@ -80,6 +80,11 @@ struct replay_event {
 	func_id place, site;            /* wait: the object's place, and that of
 	                                 * the code that calls, as functions;
 	                                 * 0: not known. heap: site alone */
+	/* heap: where all calls are counted, the node that takes the memory, in
+	 * a chunk whose functions are these; else NULL. */
+	const struct chunk *counted;
+	const func_id *names;
+	uint64_t node;
 	enum replay_deferred deferred;  /* enter, leave */
 	const struct stream *stream;    /* its stack: after an enter, a leave
 	                                 * and a resume; before a suspend */
@@ -136,6 +141,9 @@ struct replay_sink {
 	void (*wait)(void *ctx, const struct replay_event *);
 	/* Memory is taken, given back, or moved. */
 	void (*heap)(void *ctx, const struct replay_event *);
+	/* A VM's collector has ended a cycle, since the VM took or gave back
+	 * memory before. */
+	void (*collected)(void *ctx, const struct replay_event *);
 	/* Once before a chunk's events and once after them. Chunks of handlers
 	 * (level > 0) wait for the chunk they interrupted and come right after
 	 * it. */
@@ -199,6 +207,9 @@ struct stream_segment {
 size_t stream_segments(const struct stream *);
 struct stream_segment stream_segment(const struct stream *, size_t);
 struct stream_segment stream_top(const struct stream *); /* the last one */
+
+/* The stack on which a HEAP's memory is taken, without the code that calls. */
+stack_id replay_heap_stack(const struct replay_event *, struct stack_table *);
 
 /* The stack `id` of a table with the frames [from, to) on top. */
 stack_id stream_stack(const struct stream *, size_t from, size_t to,

@@ -213,7 +213,7 @@ struct replay {
 	bool is_eager;           /* no chunk of level 0 waits */
 	uint64_t chunk;          /* chunks replayed */
 	uint64_t calls;          /* in the chunk at hand */
-	const uint64_t *records_end; /* of that chunk */
+	const struct chunk *at_hand;
 	/* Suspended coroutines. */
 	struct co_kept *co_kept; size_t co_kept_room;
 	struct kept *kept; size_t kept_count, kept_room;
@@ -280,9 +280,10 @@ void replay_emit_begin(const struct replay *, struct stream *);
 void replay_emit_pair(struct replay *, struct stream *, func_id,
 		      enum replay_deferred);
 void replay_emit_mark(struct replay *, struct stream *, func_id);
-void replay_emit_heap(struct replay *, struct stream *, const uint64_t *record);
 void replay_emit_noted(struct replay *, struct stream *,
 		       const uint64_t *record, enum noted, ticks span);
+void replay_emit_heap(struct replay *, struct stream *, const struct chunk *,
+		      const uint64_t *record);
 void replay_emit_wait(struct replay *, struct stream *, const uint64_t *record,
 		      size_t n);
 void replay_emit_create(struct replay *, struct stream *, uint64_t serial,

@@ -91,7 +91,7 @@ static void wait_in(struct replay *r, struct stream *st, const uint64_t *record)
 {
 	size_t n = 1;
 
-	while (record + n < r->records_end &&
+	while (record + n < r->at_hand->records + r->at_hand->header.records &&
 	       rec_kind(record[n]) == REC_OPERAND)
 		n++;
 	if (st->depth <= replay_top(st)->base ||
@@ -121,8 +121,8 @@ static void tell(struct replay *r, struct stream *st, const uint64_t *record)
 		wait_in(r, st, record);
 		break;
 	default:
-		if (r->sink && func >= HEAP_TAKE && func <= HEAP_MOVE)
-			replay_emit_heap(r, st, record);
+		if (r->sink && func >= HEAP_TAKE && func <= HEAP_COLLECTED)
+			replay_emit_heap(r, st, r->at_hand, record);
 	}
 }
 
@@ -544,7 +544,7 @@ size_t replay_run(struct replay *r, struct stream *st,
 		  const struct chunk *chunk, size_t from, size_t to)
 {
 	assert(from <= to && to <= chunk->header.records);
-	r->records_end = chunk->records + chunk->header.records;
+	r->at_hand = chunk;
 	switch (what_of(r, st)) {
 	case SUMS:
 		return run(r, st, chunk, from, to, SUMS);

@@ -29,6 +29,7 @@ OF_EVENT(create)
 OF_EVENT(mark)
 OF_EVENT(wait)
 OF_EVENT(heap)
+OF_EVENT(collected)
 OF_EVENT(chunk_end)
 OF_EVENT(adopt)
 
@@ -82,6 +83,7 @@ void tee_add(struct tee *t, const struct replay_sink *sink, void *ctx)
 	ADD(mark);
 	ADD(wait);
 	ADD(heap);
+	ADD(collected);
 	ADD(chunk_begin);
 	ADD(chunk_end);
 	ADD(adopt);

@@ -59,8 +59,8 @@ static void on_heap(void *ctx, const struct replay_event *e)
 	taken->size = e->size;
 	taken->takes = true;
 	taken->stack = h->by == HEAP_BY_COROUTINE ? coroutine_of(h, e) :
-		       site_stack(h->session, h->stacks, e->stream,
-				  stream_depth(e->stream), e->site);
+		       site_stack(h->session, h->stacks,
+				  replay_heap_stack(e, h->stacks), e->site);
 }
 
 const struct replay_sink heap_sink = { .heap = on_heap };

@@ -16,25 +16,25 @@ static bool is_in(const char *code, const char *function)
 }
 
 /* Or in one into which the innermost ones were inlined? */
-static bool is_hooked(const struct session *s, const struct stream *st,
-		      size_t depth, func_id site)
+static bool is_hooked(const struct session *s, const struct stack_table *stacks,
+		      stack_id stack, func_id site)
 {
 	const char *const code = func_get(s->funcs, site)->name;
+	const struct stack_frame *f;
 
-	for (size_t i = depth; i > 0 && depth - i < INLINED_MOST; i--) {
-		const func_id f = stream_frame(st, i - 1).func;
-
-		if (f != 0 && is_in(code, func_get(s->funcs, f)->name))
+	for (int i = 0; stack != 0 && i < INLINED_MOST; i++) {
+		f = stack_table_get(stacks, stack);
+		if (f->func != 0 && !(f->flags & STACK_OMITTED) &&
+		    is_in(code, func_get(s->funcs, f->func)->name))
 			return true;
+		stack = f->below;
 	}
 	return false;
 }
 
 stack_id site_stack(const struct session *s, struct stack_table *stacks,
-		    const struct stream *st, size_t depth, func_id site)
+		    stack_id stack, func_id site)
 {
-	const stack_id stack = stream_stack(st, 0, depth, stacks, 0);
-
-	return !site || is_hooked(s, st, depth, site) ? stack :
+	return !site || is_hooked(s, stacks, stack, site) ? stack :
 	       stack_table_push(stacks, stack, site, 0);
 }

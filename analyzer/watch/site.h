@@ -5,8 +5,8 @@
 
 #include "analyzer/replay/replay.h"
 
-/* The outermost `depth` frames of the stream's stack, and on top of them the
- * code `site`, 0: none, if it does not lie in the innermost of these, or in a
- * function that they were inlined into. The session's functions have names. */
-stack_id site_stack(const struct session *, struct stack_table *,
-		    const struct stream *, size_t depth, func_id site);
+/* The stack, and on top of it the code `site`, 0: none, if it does not lie in
+ * the innermost of its functions, or in one that they were inlined into. The
+ * session's functions have names. */
+stack_id site_stack(const struct session *, struct stack_table *, stack_id,
+		    func_id site);

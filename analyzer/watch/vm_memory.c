@@ -12,7 +12,7 @@ void vm_memory_init(struct vm_memory *m)
 
 void vm_memory_fini(struct vm_memory *m)
 {
-	mem_free(m->readings);
+	mem_free_all(m->readings, m->cycles);
 }
 
 /* What a chunk says of its states is of when it begins, or a little later. */
@@ -34,12 +34,22 @@ static void on_chunk(void *ctx, const struct replay_event *e,
 	}
 }
 
-const struct replay_sink vm_memory_sink = { .chunk_begin = on_chunk };
+static void on_collected(void *ctx, const struct replay_event *e)
+{
+	struct vm_memory *const m = ctx;
+
+	*vec_add(&m->cycles, &m->cycle_room, &m->cycle_count) =
+		(struct vm_cycle){ e->process, e->vm, e->tick };
+}
+
+const struct replay_sink vm_memory_sink = {
+	.chunk_begin = on_chunk, .collected = on_collected
+};
 
 ORDER_BY(by_time, struct vm_reading, UP(process) ?: UP(vm) ?: UP(at) ?:
 	 UP(bytes))
 
-ORDER_BY(by_bytes, struct vm_row, DOWN(bytes) ?: UP(vm))
+ORDER_BY(by_bytes, struct vm_row, DOWN(bytes) ?: DOWN(cycles) ?: UP(vm))
 
 static void add(struct vm_row *to, const struct vm_reading *r, ticks first)
 {
@@ -82,8 +92,15 @@ struct vm_row *vm_memory_rows(struct vm_memory *m, const struct session *s,
 		if (vm && r->at >= from && r->at < to)
 			add(&rows[vm - 1], r, first);
 	}
+	for (size_t i = 0; i < m->cycle_count; i++) {
+		const struct vm_cycle *const c = &m->cycles[i];
+		const uint32_t vm = map_find(vm_of, c->process, c->vm);
+
+		if (vm && c->at >= from && c->at < to)
+			rows[vm - 1].cycles++;
+	}
 	for (size_t i = 0; i < s->vm_count; i++)
-		if (rows[i].readings > 0)
+		if (rows[i].readings + rows[i].cycles > 0)
 			rows[n++] = rows[i];
 	order_sort(rows, n, by_bytes);
 	map_free(vm_of);

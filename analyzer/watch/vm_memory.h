@@ -1,6 +1,7 @@
 /* vm_memory.h - how many bytes each Lua state has in use, over time, as Lua
- * itself counts them: read now and then, where the trace has that. Collected
- * during a replay. SPDX-License-Identifier: MIT */
+ * itself counts them: read now and then, where the trace has that; and the
+ * cycles of its collector. Collected during a replay.
+ * SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "analyzer/replay/replay.h"
@@ -12,7 +13,18 @@ struct vm_reading {
 	uint64_t bytes;
 };
 
-struct vm_memory { struct vm_reading *readings; size_t count, room; };
+/* A cycle of the state's collector has ended: at this tick, or since the state
+ * took or gave back memory before, as far as that was noted. */
+struct vm_cycle {
+	uint32_t process;
+	uint64_t vm;
+	ticks at;
+};
+
+struct vm_memory {
+	struct vm_reading *readings; size_t count, room;
+	struct vm_cycle *cycles; size_t cycle_count, cycle_room;
+};
 
 void vm_memory_init(struct vm_memory *);
 void vm_memory_fini(struct vm_memory *);
@@ -31,6 +43,7 @@ struct vm_row {
 	uint64_t jump;           /* the most that it grew by from one reading to
 	                          * the next, */
 	ticks jump_at;           /* and when that was seen */
+	uint64_t cycles;         /* of its collector, that were seen to end */
 };
 
 /* A row for each state that was read in [from, to), by falling bytes; the

@@ -43,10 +43,13 @@ static struct waits_object object_of(const struct replay_event *e)
  * hooks. */
 static stack_id stack_of(struct waits *w, const struct replay_event *e)
 {
-	const stack_id stack = site_stack(w->session, w->stacks, e->stream,
-					  stream_depth(e->stream) - 1, e->site);
+	const stack_id stack = stream_stack(e->stream, 0,
+					    stream_depth(e->stream) - 1,
+					    w->stacks, 0);
 
-	return stack_table_push(w->stacks, stack, e->func, 0);
+	return stack_table_push(w->stacks,
+				site_stack(w->session, w->stacks, stack,
+					   e->site), e->func, 0);
 }
 
 static void add_birth(struct waits *w, const struct replay_event *e,

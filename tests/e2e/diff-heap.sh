@@ -89,6 +89,33 @@ plotted() {
 grep -q "'in use, kB'" "$T/kept" || fail "the plot has another unit"
 grep -q "title 'keep'" "$T/kept" || fail "the plot does not name keep"
 
+# The most that is in use is among the moments, however short it lasts.
+cat >"$T/peak.c" <<'END'
+#include <stdlib.h>
+void *volatile p;
+void churn(int n, size_t size)
+{
+	for (int i = 0; i < n; i++) {
+		p = malloc(size);
+		free(p);
+	}
+}
+int main(void)
+{
+	churn(30000, 100);
+	churn(1, 7000000);
+	churn(30000, 100);
+	return 0;
+}
+END
+cc -O1 -g -finstrument-functions -o "$T/peak" "$T/peak.c" || fail "does not build"
+"$WEFT" record -q --heap=exact -o "$T/short" -- "$T/peak" || fail "not recorded"
+"$WEFT" plot memory --keep "$T/kept" -o "$T/plot.svg" "$T/short" 2>"$T/err" ||
+	fail "no plot"
+[ "$(awk '/^\$layer0 /, /^EOD/ { if (NF == 3 && $3 + 0 > most) most = $3 } END { print most }' \
+	"$T/kept")" = 7 ] || fail "the peak is not drawn: $(cat "$T/kept")"
+grep -q 'at most 7.0 MB' "$T/kept" || fail "the peak is not said"
+
 # Samples: what changed is beyond twice its error, what did not is not, but for
 # one in 20 by chance: 3 of 8 would be one in 200.
 for n in 1 2 3 4 5 6 7 8; do

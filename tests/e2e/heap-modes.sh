@@ -24,6 +24,7 @@ same() {
 	"$WEFT" check "$T/trace" >"$T/o" 2>&1 || fail "$*: $(cat "$T/o")"
 }
 same --lua sampled
+same --count-only
 same --budget 5%
 same --min-duration 1us
 same --max-depth 2

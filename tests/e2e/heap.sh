@@ -5,10 +5,10 @@
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 
-# as_counted SEED THREADS STEPS
+# as_counted SEED THREADS STEPS, with OPTIONS
 as_counted() {
 	local pid
-	record --heap=exact -- "$P/p_heap" "$@" || fail "$*: weft record fails"
+	record --heap=exact ${OPTIONS-} -- "$P/p_heap" "$@" || fail "$*: weft record fails"
 	grep -qx 'weft: lost: 0' "$T/err" || fail "$*: something was lost"
 	for pid in $(awk '{ print $2 }' "$T/out" | sort -u); do
 		"$WEFT" heap --csv --process "$pid" "$T/trace" >"$T/heap" \
@@ -43,4 +43,7 @@ for seed in $(seq $seeds); do
 	as_counted "$seed" 4 3000
 done
 as_counted 100 16 1000
+# The same where calls are counted, and have no records; also in the child.
+OPTIONS=--count-only as_counted 1 1 3000
+OPTIONS=--count-only as_counted 2 8 3000
 exit 0

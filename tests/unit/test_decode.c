@@ -249,7 +249,8 @@ void test_decode_heap_has_what_it_tells(void)
 	CHECK(refused("HEAP names 1 of 1"));
 	CHECK(!takes_heap(HEAP_MOVE, 1));
 	CHECK(takes_heap(HEAP_FREE, 1));
-	CHECK(takes_heap(HEAP_MOVE + 1, 1));
+	CHECK(takes_heap(HEAP_COLLECTED, 1));
+	CHECK(takes_heap(HEAP_COLLECTED + 1, 1));
 	takes_heap(HEAP_MOVE, 0);
 	*record(6) = rec_put_value(REC_TIME, 0);
 	CHECK(refused("kind 12 has 4 operands"));
@@ -261,6 +262,35 @@ void test_decode_heap_has_what_it_tells(void)
 	for (size_t i = 2; i < 7; i++)
 		*record(i) = rec_put_value(REC_TIME, 0);
 	CHECK(refused("kind 12 has 0 operands"));
+}
+
+static bool takes_heap_on(uint32_t flags, uint64_t node)
+{
+	size_t at;
+
+	cb_begin(&b, 1, 2, 0, 1000);
+	cb_func(&b, "f");
+	cb_heap(&b, flags, 4096, 100, 0, 8192, 3, 5);
+	cb_operand(&b, node);
+	at = cb_item(&b);
+	cb_item_word(&b, COUNTED_CALL);
+	cb_item_word(&b, 2);
+	cb_item_word(&b, 0);
+	cb_item_end(&b, at, ITEM_COUNTED);
+	cb_end(&b, 1100);
+	return verdict()[0] == '\0';
+}
+
+/* Nor does memory stand on a counted call that is not there. */
+void test_decode_heap_stands_on_what_there_is(void)
+{
+	CHECK(takes_heap_on(HEAP_TAKE, 0));
+	CHECK(takes_heap_on(HEAP_TAKE, 1));
+	CHECK(takes_heap_on(HEAP_MOVE, 1));
+	CHECK(!takes_heap_on(HEAP_TAKE, 2));
+	CHECK(refused("HEAP stands on node 2 of 1"));
+	CHECK(!takes_heap_on(HEAP_MOVE, REC_VALUE_MAX));
+	CHECK(takes_heap_on(HEAP_FREE, 2));
 }
 
 /* In the order of build(): enter 0, leaf 1, mark 2, create 3-5, resume 6-11,

@@ -491,8 +491,7 @@ static const char *not_counted(void)
 	       opt.slow_n > 0 ? "snapshot-on" :
 	       opt.select.count ? "count" :
 	       opt.lua == POOL_LUA_SAMPLED ? "lua=sampled" :
-	       opt.waits ? "waits" :
-	       opt.heap ? "heap" : NULL;
+	       opt.waits ? "waits" : NULL;
 }
 
 /* Options that exclude each other, or of which one needs the other; of several

@@ -269,6 +269,16 @@ static void heap(void *ctx, const struct replay_event *e)
 	putchar('\n');
 }
 
+static void collected(void *ctx, const struct replay_event *e)
+{
+	const struct dump *const d = ctx;
+
+	if (!is_shown(d, e, e->coroutine))
+		return;
+	print_event(d, "collected", e);
+	printf(" vm=%" PRIu64 "\n", e->vm);
+}
+
 /* ---- the command -------------------------------------------------------- */
 
 /* Chunks are not interpreted; damaged ones are left out by the reader. Filters
@@ -298,6 +308,7 @@ static enum cmd_exit dump_print(struct reading *r)
 		.enter = enter, .leave = leave, .resume = resume,
 		.suspend = suspend, .create = create, .mark = mark,
 		.wait = wait_for, .heap = heap,
+		.collected = collected,
 	};
 	struct dump d = { &r->load, filter_args_threads(r->load.session),
 			  map_new() };
@@ -332,10 +343,11 @@ const struct cmd cmd_dump = {
 	"returns (in), and how many ns the other coroutine slept; the reason,\n"
 	"if a call ended without returning. The kinds are those of\n"
 	"filter.weft.explode (native_enter, native_exit, lua_call,\n"
-	"lua_return, coroutine_resume, coroutine_suspend), and\n"
+	"lua_return, coroutine_resume, coroutine_suspend),\n"
 	"coroutine_create, mark, wait and wait_end (what the call waits for,\n"
 	"or lets others go on with, and which thread held it), heap_take,\n"
-	"heap_free and heap_move (with block, size, and where it was).\n"
+	"heap_free and heap_move (with block, size, and where it was), and\n"
+	"collected (the collector of a Lua state has ended a cycle).\n"
 	"\n"
 	"Each thread's lines are in order of time; \"sort -sn\" puts those\n"
 	"of all threads in order.",

@@ -2,6 +2,9 @@
 #include "tracer/host/lua/alloc.h"
 #include "tracer/host/base/dynamic.h"
 #include "tracer/host/lua/library.h"
+#include "tracer/host/lua/sample.h"
+#include "tracer/host/thread/shadow_stack.h"
+#include "tracer/host/thread/zone.h"
 
 typedef heap_alloc_fn *get_fn(lua_State *, void **);
 typedef void set_fn(lua_State *, heap_alloc_fn *, void *);
@@ -45,6 +48,68 @@ static bool may_lead(const struct lua_vm *vm)
 	       (vm->interposed || !vm->lib->alloc_led);
 }
 
+/* ----------------------------------------------------------- the collector */
+
+static uint8_t white_of(const struct lua_vm *vm)
+{
+	return vm->lib->abi->white((uint64_t)vm->main - vm->lib->main_at +
+				   vm->lib->white_at);
+}
+
+/* The VM that runs on this thread, below what native functions are open. */
+static struct lua_vm *find_running(const struct thread_state *s, uint64_t sp)
+{
+	enum { STEPS = 32 };
+	const struct lua_running *const r = &lua_running;
+	const uint32_t depth = shadow_depth(s);
+	const struct frame *f = s->top - 1;
+	const struct frame *const end = f - (depth < STEPS ? depth : STEPS);
+	const struct coroutine *co;
+	lua_State *L = NULL;
+
+	if (lua_is_sampled()) {
+		if (sp < r->sp && r->stack == lua_vm_stack(s))
+			L = (lua_State *)r->L;
+	} else {
+		while (f > end && (!frame_is_lua(f) || zone_is(f->key)))
+			f--;
+		if (f > end)
+			L = (lua_State *)f->site;
+	}
+	co = lua_co_served(L);
+	return co ? co->vm : NULL;
+}
+
+/* One that is being closed shows both. */
+static void look(struct thread_state *s, uint64_t sp)
+{
+	struct lua_vm *const vm = find_running(s, sp);
+	uint64_t serial;
+	uint8_t white;
+
+	if (!vm || vm->white == 0 || vm->closing)
+		return;
+	white = white_of(vm);
+	if (white == vm->white || (white & (white - 1)) != 0)
+		return;
+	vm->white = white;
+	serial = vm->serial;
+	chunk_need(s, 2);
+	lua_vm_name(s, vm); /* in the chunk that the record goes to */
+	chunk_put_with(s, rec_put(REC_HEAP, HEAP_COLLECTED,
+				  chunk_gap(s, chunk_clock(s))), &serial, 1);
+}
+
+static void begin_looking(struct lua_vm *vm)
+{
+	vm->white = mapped_view.heap != 0 && vm->by_layout &&
+		    vm->lib->white_at != 0 ? white_of(vm) : 0;
+	if (vm->white != 0)
+		thread_upcalls.lua_collected = look;
+}
+
+/* --------------------------------------------------------------- LuaJIT's */
+
 /* Not an allocator of the program's, which may take its memory from malloc. */
 void lua_alloc_lead(struct lua_vm *vm)
 {
@@ -56,6 +121,7 @@ void lua_alloc_lead(struct lua_vm *vm)
 							 "lua_setallocf");
 	struct heap_alloc its;
 
+	begin_looking(vm);
 	if (!set)
 		return;
 	its.function = get(vm->main, &its.data);

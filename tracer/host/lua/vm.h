@@ -87,6 +87,9 @@ struct lua_abi {
 	uint64_t (*stack_of)(uint64_t L);
 	/* The bytes that a VM has in use, at the library's memory_at. */
 	uint64_t (*memory)(uint64_t at);
+	/* The same of white_at: changes, between two of a single bit, once in
+	 * each cycle of the collector. Hook-safe. */
+	uint8_t (*white)(uint64_t at);
 	/* LuaJIT: have a C function's returns told, where that can be; stop
 	 * it. NULL: not needed. */
 	void (*wrap)(const struct lua_vm *vm, bool on);
@@ -123,6 +126,7 @@ struct lua_lib {
 	                            * states share */
 	uint32_t memory_at;        /* with a trusted layout: where that has
 	                            * abi->memory; 0: not known */
+	uint32_t white_at;         /* the same of abi->white */
 	uint32_t running_at;       /* LuaJIT, which switches coroutines itself:
 	                            * where that has the lua_State that runs;
 	                            * 0: not known */
@@ -174,6 +178,7 @@ struct lua_vm {
 	struct heap_alloc alloc; /* its own, which ours calls (alloc.h), as it
 	                       * may do longer than we know the VM */
 	bool alloc_closes;    /* it is closed, and gets that back */
+	uint8_t white;        /* abi->white, lately; 0: not looked at */
 	lua_State *watch;     /* ours (lua_abi/function.c), or NULL */
 	uint64_t watched;     /* counts, over all VMs; 0: not watched */
 	uint32_t unwatched;   /* failures in a row */

@@ -520,10 +520,11 @@ static bool is_collector_seen(lua_State *L)
 
 /* -------------------------------------------------------------- the memory */
 
+typedef int gc_fn(lua_State *, int, ...);
+
 /* Where Lua itself reads it; 0: at none of the places. */
 static uint32_t find_memory(lua_State *L, const struct lua_lib *lib)
 {
-	typedef int gc_fn(lua_State *, int, ...);
 	static const uint32_t places[] = { LAYOUT_MEMORY };
 	const uint64_t all = layout_global((uint64_t)L);
 	gc_fn *const gc = (gc_fn *)lua_alloc_function(lib, "lua_gc");
@@ -534,6 +535,33 @@ static uint32_t find_memory(lua_State *L, const struct lua_lib *lib)
 		    (uint64_t)gc(L, LUA_GCCOUNTB, 0))
 			return places[i];
 	return 0;
+}
+
+/* The one byte that changes so in each of some cycles; 0: there is none. */
+static uint32_t find_white(lua_State *L, const struct lua_lib *lib)
+{
+	enum { WITHIN = 128, CYCLES = 8 };
+	const uint64_t all = layout_global((uint64_t)L);
+	gc_fn *const gc = (gc_fn *)lua_alloc_function(lib, "lua_gc");
+	uint8_t was[WITHIN], now[WITHIN], turns[WITHIN] = { 0 };
+	uint32_t at = 0, found = 0;
+
+	memory_copy(was, (const void *)all, sizeof(was));
+	for (int i = 0; gc && i < CYCLES; i++) {
+		gc(L, LUA_GCCOLLECT, 0);
+		if (!memory_copy(now, (const void *)all, sizeof(now)))
+			return 0;
+		for (uint32_t k = 0; k < WITHIN; k++)
+			turns[k] = (uint8_t)(turns[k] + ((was[k] ^ now[k]) ==
+							 LAYOUT_WHITES));
+		memcpy(was, now, sizeof(was));
+	}
+	for (uint32_t k = 0; k < WITHIN; k++)
+		if (turns[k] == CYCLES) {
+			at = k;
+			found++;
+		}
+	return found == 1 ? at : 0;
 }
 
 /* -------------------------------------------------------- what runs (LuaJIT)
@@ -599,6 +627,7 @@ static bool try_all(struct trial *t, struct lua_lib *lib)
 		learn(L);
 	else
 		name_returned(L, lib);
+	lib->white_at = right ? find_white(L, lib) : 0;
 	API(t->api, lua_close)(L);
 	return right;
 }

@@ -639,6 +639,7 @@ const struct lua_abi lua_abi = {
 	.resumable = frames_resumable,
 	.walk = frames_walk,
 	.memory = layout_memory,
+	.white = layout_white,
 	.name_all = function_name_all,
 	.zone_begin = uncommon_zone_begin,
 	.is_jit = IS_JIT,

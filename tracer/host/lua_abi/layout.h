@@ -378,6 +378,20 @@ INLINE uint64_t layout_memory(uint64_t at)
 #endif
 }
 
+/* The bits of a byte that all lua_States of a VM share: by them the collector
+ * tells what it has not met in this cycle from what it had not in the one
+ * before. One of both is set; each cycle sets the other. */
+#if WEFT_LUA_ABI >= 54
+#define LAYOUT_WHITES 0x18
+#else
+#define LAYOUT_WHITES 3
+#endif
+
+INLINE uint8_t layout_white(uint64_t at)
+{
+	return layout_byte(at) & LAYOUT_WHITES;
+}
+
 /* What mostly the collector of L's VM alone changes: its state, which object it
  * marks next, where it sweeps, and what stands there, as all may be dead there.
  * 0: not known in this version, and in LuaJIT, whose profiler tells. */

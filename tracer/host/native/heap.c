@@ -9,6 +9,7 @@
 #include "tracer/host/link/stand_in.h"
 #include "tracer/host/native/exclude.h"
 #include "tracer/host/pool/process.h"
+#include "tracer/host/thread/counted.h"
 #include "tracer/host/thread/thread.h"
 
 #include <pthread.h>
@@ -218,19 +219,39 @@ struct said {
 	uint64_t begin;      /* of a move: when it began */
 };
 
+/* Who takes it: the code, and, where calls have no records, the node of the
+ * function. Either may begin a chunk, in which there is room for both. */
+static uint32_t name_taker(struct thread_state *s, const void *site,
+			   uint64_t *index)
+{
+	enum { TRIES = 3 };
+	uint32_t epoch, node = 0;
+
+	for (int i = 0; i < TRIES; i++) {
+		epoch = s->epoch;
+		*index = chunk_index(s, (uint64_t)site - 1);
+		node = s->counts ? counted_here(s) : 0;
+		if (s->epoch == epoch)
+			return node;
+	}
+	*index = REC_FUNC_OMITTED;
+	return node;
+}
+
 static void put(struct thread_state *s, const struct said *h, const void *site)
 {
-	uint64_t operands[] = { (uint64_t)h->at, h->size, 0, (uint64_t)h->old,
-				0 };
+	uint64_t operands[6] = { (uint64_t)h->at, h->size, 0,
+				 (uint64_t)h->old };
 	uint64_t now;
 
-	chunk_need(s, 2 + 5);
+	chunk_need(s, 2 + 6);
 	if (h->what != HEAP_FREE)
-		operands[2] = chunk_index(s, (uint64_t)site - 1);
+		operands[5] = name_taker(s, site, &operands[2]);
 	now = chunk_clock(s);
-	operands[4] = now > h->begin ? now - h->begin : 0;
+	if (h->begin != 0 && now > h->begin)
+		operands[4] = now - h->begin;
 	chunk_put_with(s, rec_put(REC_HEAP, h->what, chunk_gap(s, now)),
-		       operands, h->what == HEAP_FREE ? 1 :
+		       operands, h->what == HEAP_FREE ? 1 : s->counts ? 6 :
 		       h->what == HEAP_TAKE ? 3 : 5);
 }
 
@@ -243,6 +264,8 @@ static SLOW void say(const struct said *h, const void *site, uint64_t sp)
 		return;
 	}
 	put(s, h, site);
+	if (thread_upcalls.lua_collected)
+		thread_upcalls.lua_collected(s, sp);
 	thread_release(s);
 }
 

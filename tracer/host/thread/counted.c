@@ -249,6 +249,23 @@ static void lose(struct thread_state *s)
 		chunk_put(s, rec_put(REC_ENTER, 0, 0));
 }
 
+SLOW uint32_t counted_here(struct thread_state *s)
+{
+	const uint64_t frames = (uint64_t)(s->top - s->frames) - 1;
+	const int saved = errno;
+	uint64_t word = chunk_is_scrap(s) ? NONE : caller_node(s, false);
+
+	if (word == NONE) {
+		s->want_big = true;
+		chunk_switch(s, 0);
+		word = chunk_is_scrap(s) ? NONE : caller_node(s, true);
+	}
+	if (word == NONE && frames > 0 && !chunk_is_scrap(s))
+		word = child(s, KEY_OMITTED | frames, s->frames[0].node);
+	errno = saved;
+	return (uint32_t)word;
+}
+
 static uint64_t make_node(struct thread_state *s, const struct frame *f)
 {
 	uint64_t word;

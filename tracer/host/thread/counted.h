@@ -15,6 +15,10 @@ void counted_enter(struct thread_state *s, const struct frame *f);
  * frame, so that what it calls stands under its caller. */
 void counted_apart(struct thread_state *s, uint64_t key);
 
+/* The node of what runs, among the open chunk's; 0: no function does. May
+ * switch chunks. */
+uint32_t counted_here(struct thread_state *s);
+
 /* Says how far the common case may go, as shadow_set_quick does. A coroutine's
  * outermost call is none of it: that is not one by the frame below. */
 INLINE void counted_set_limit(struct thread_state *s)

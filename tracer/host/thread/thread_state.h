@@ -379,6 +379,9 @@ struct thread_upcalls {
 	 * recorded where sampled Lua runs (lua_top); or, if fn is 0, memory is
 	 * taken there. Says which Lua functions do so. Not busy. */
 	void (*lua_calls)(uint64_t fn, uint64_t sp);
+	/* An allocation was noted: has the collector of the VM that runs here
+	 * ended a cycle since? That is recorded. Busy. */
+	void (*lua_collected)(struct thread_state *s, uint64_t sp);
 	/* Recording went on: attaches the fiber that runs, if it is another
 	 * than the state knows. */
 	void (*fiber_settle)(struct thread_state *s);
