@@ -378,9 +378,14 @@ static void divide_own(struct join *j, node_id id, double scale, double error)
 	of->division = (struct cct_division){ .share = share };
 	of->division.doubt = p->seen > 0 ? rate * rate * j->doubt[id] :
 					   share * all * all;
-	of->division.cross = of->division.doubt;
 	of->division.all = p->seen > 0 ? rate * rate * j->doubts[n->func] :
 					 all * all;
+	/* No part is more than the whole. */
+	if (of->division.all > all * all) {
+		of->division.doubt *= all * all / of->division.all;
+		of->division.all = all * all;
+	}
+	of->division.cross = of->division.doubt;
 	n->self = cct_cpu_of(t, id).off;
 	if (!func_get(j->session->funcs, n->func)->module)
 		of->variance = 0; /* no code of its own */

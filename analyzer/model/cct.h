@@ -65,13 +65,15 @@ struct cct_counted {
 };
 
 /* How exactly the time of a function is divided among its nodes. Of a node, or
- * of several of one function; doubts are variances, in ticks squared. */
+ * of several; doubts are variances, in ticks squared. */
 struct cct_division {
 	double doubt;       /* of the weights of these, in ticks of time; */
 	double cross;       /* the same times the parts that they still have of
 	                     * what they were given */
 	double share;       /* of the function's time, times these parts */
-	double all;         /* the doubts of all nodes of the function */
+	double all;         /* the doubts of all nodes of the function; what has
+	                     * another sum is of another function, or session */
+	double apart;       /* the variances of such that were added */
 };
 
 /* What samples of the program tell of a node's self time. */
@@ -263,16 +265,9 @@ void cct_totals(struct cct *, uint64_t *total, uint64_t *susp);
  * has more in a row. UINT64_MAX: or more. */
 uint64_t cct_largest_sum(const struct cct *);
 
-/* The errors of several nodes of one function; the variance that follows. */
-static inline void cct_division_add(struct cct_division *to,
-				    const struct cct_division *more)
-{
-	to->doubt += more->doubt;
-	to->cross += more->cross;
-	to->share += more->share;
-	if (more->all > to->all)
-		to->all = more->all;
-}
+/* The errors of several nodes; the variance that follows. */
+void cct_division_add(struct cct_division *to,
+		      const struct cct_division *more);
 double cct_division_variance(const struct cct_division *);
 /* Of a net tree, by node: the variance of how the times of other functions than
  * its own are divided, as far as their nodes lie below it. The caller frees

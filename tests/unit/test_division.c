@@ -306,3 +306,72 @@ void test_division_of_all_is_exact(void)
 	mem_free(below);
 	session_free(s);
 }
+
+/* What --skip does with f and leaf: their time is a caller's. */
+static void look_at_skipped(struct tally *t)
+{
+	for (node_id top = cct_get(s->cct, cct_first_root(s->cct))->child;
+	     top != 0; top = cct_get(s->cct, top)->sibling) {
+		struct cct_division sum = { .all = 0 };
+		double variance = 0, ms = 0, self = 0;
+		node_id of = cct_get(s->cct, top)->child;
+		int o = 0;
+
+		for (; of != 0; of = cct_get(s->cct, of)->sibling) {
+			const node_id at[] = { cct_get(s->cct, of)->child,
+				cct_get(s->cct, cct_get(s->cct, of)->child)
+					->child };
+
+			for (int i = 0; i < 2; i++) {
+				cct_division_add(&sum, &cct_sampled_of(s->cct,
+					at[i])->division);
+				variance += cct_sampled_of(s->cct, at[i])
+						    ->variance;
+				self += (double)cct_get(s->cct, at[i])->self;
+			}
+		}
+		while (outer[o] != cct_get(s->cct, top)->func)
+			o++;
+		for (int m = 0; m < MIDDLE; m++)
+			ms += of_f[o][m] + of_leaf[o][m];
+		count(t, self, sqrt(variance + cct_division_variance(&sum)),
+		      ms);
+	}
+}
+
+void test_division_has_an_error_of_what_is_skipped(void)
+{
+	each_time(look_at_skipped, "skipped");
+}
+
+/* f's calls cost all that they took, and the reference tells what f takes: it
+ * may lie in any stack, and no more than all of it does. */
+void test_division_doubts_no_more_than_the_whole(void)
+{
+	node_id root, at[OUTER];
+
+	begin();
+	root = cct_root(s->cct, 0);
+	for (int o = 0; o < OUTER; o++) {
+		at[o] = add(add(root, outer[o]), f);
+		cct_get(s->cct, at[o])->self = 40 * MS + MS / 2;
+		cct_get(s->cct, at[o])->calls = 1000000;
+		sample(at[o], PROBE, 40);
+	}
+	at[0] = add(root, leaf);
+	cct_get(s->cct, at[0])->self = 200 * MS;
+	sample(at[0], IN_LEAF, 200);
+	at[0] = cct_get(s->cct, cct_get(s->cct, root)->child)->child;
+	s->reference.kind = REFERENCE_RUN;
+	s->reference.at = mem_alloc(2 * sizeof(*s->reference.at));
+	refer(IN_F, 20);
+	refer(IN_LEAF, 200);
+	net_place(s);
+	net_apply(s);
+	reference_apply(s, s->text);
+	REQUIRE(s->net.is_net == NET_REFERENCE);
+	for (int o = 0; o < OUTER; o++)
+		CHECK(cct_division_variance(&cct_sampled_of(s->cct, at[o])
+			->division) < 30.0 * MS * 30 * MS);
+	session_free(s);
+}
