@@ -40,6 +40,9 @@ static node_id add_call(struct replay *r, struct stream *st,
 	uint32_t flags = 0;
 	node_id id;
 
+	/* It was borrowed: whose body it is, is not known. */
+	if (word[1] == 0 && word[2] != 0)
+		flags = CCT_BODY;
 	if (by->co)
 		flags = replay_time_body_of(r, st, by->serial, by->co);
 	/* A handler may run before the coroutine's first function. */

@@ -20,9 +20,11 @@ static uint32_t left_of(const struct thread_state *s)
 	       (uint32_t)words / COUNTED_WORDS;
 }
 
-/* The new node's first word is { parent, function, kind }. */
+/* The new node's first word is { parent, function, kind }. is_body: of a frame
+ * that is borrowed, with which a coroutine begins. */
 static uint64_t add_node(struct thread_state *s, uint64_t under,
-			 enum counted kind, uint32_t index, uint64_t value)
+			 enum counted kind, uint32_t index, uint64_t value,
+			 bool is_body)
 {
 	uint64_t *node;
 
@@ -33,7 +35,7 @@ static uint64_t add_node(struct thread_state *s, uint64_t under,
 	node[0] = (under & UINT32_MAX) << REC_GAP_SHIFT |
 		  (uint64_t)index << REC_FUNC_SHIFT | kind;
 	node[1] = value;
-	node[2] = 0;
+	node[2] = is_body;
 	s->nodes++;
 	s->limit = node - 1 - RECORD_SLACK;
 	chunk_show(&s->head->counted, s->nodes);
@@ -85,13 +87,14 @@ static uint64_t add_key(struct thread_state *s, uint64_t key, uint64_t under)
 
 	if (!is_lua && (key & KEY_COROUTINE))
 		return add_node(s, under, COUNTED_COROUTINE, 0,
-				key & ~KEY_NO_FUNCTION);
+				key & ~KEY_NO_FUNCTION, false);
 	if (!is_lua && (key & KEY_OMITTED))
 		return add_node(s, under, COUNTED_OMITTED, 0,
-				key & ~KEY_NO_FUNCTION);
-	index = index_of(s, key & ~KEY_COUNTED);
+				key & ~KEY_NO_FUNCTION, false);
+	index = index_of(s, key & ~(KEY_COUNTED | KEY_BODY));
 	return index == NO_INDEX ? NONE :
-	       add_node(s, under, COUNTED_CALL, index, 0);
+	       add_node(s, under, COUNTED_CALL, index, 0,
+			(key & KEY_BODY) != 0);
 }
 
 /* The node of calls of this function by that node. */
@@ -123,6 +126,13 @@ static uint64_t child(struct thread_state *s, uint64_t key, uint64_t under)
  * handler interrupts a hook: its frames keep their own nodes. cut: the chunk
  * was just opened; a stack too deep for it is cut. */
 
+/* A frame that is borrowed has not been called here: with that key, nothing
+ * is counted. */
+static uint64_t key_of(const struct frame *f)
+{
+	return f->key | (frame_begins_borrowed(f) ? KEY_BODY : 0);
+}
+
 /* Gives nodes to the frames from f on, the first of which is called by that
  * node. Returns the last one's. */
 static uint64_t fill_nodes(struct thread_state *s,
@@ -130,7 +140,7 @@ static uint64_t fill_nodes(struct thread_state *s,
 			   const struct frame *end, uint64_t under)
 {
 	for (; f < end && under != NONE; f++) {
-		under = child(s, f->key, under);
+		under = child(s, key_of(f), under);
 		if (of == s)
 			counted_give_node(f, under);
 	}
@@ -237,7 +247,8 @@ static uint64_t node_apart(struct thread_state *s, uint64_t key)
 	word = child(s, key, under);
 	return word != NONE || under == NONE ? word :
 	       add_node(s, under, COUNTED_CALL,
-			dictionary_name_poorly(s, key & ~KEY_COUNTED), 0);
+			dictionary_name_poorly(s, key & ~KEY_COUNTED), 0,
+			false);
 }
 
 /* As a record would be that finds no buffer. From time to time there may be
@@ -314,7 +325,7 @@ bool counted_settle(struct thread_state *s, struct frame *of)
 	}
 	for (f++; f <= of; f++) {
 		const struct counted_entry *const e =
-			counted_find(s, f->key, f[-1].node);
+			counted_find(s, key_of(f), f[-1].node);
 
 		if (!e)
 			return false;
