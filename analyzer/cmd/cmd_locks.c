@@ -305,7 +305,8 @@ static enum cmd_exit locks_print(struct reading *r)
 }
 
 static const struct filter_refusal refused[] = {
-	{ FILTER_ALL & ~FILTER_RANGE, "who waits for whom is known of all threads together" },
+	{ FILTER_ALL & ~FILTER_RANGE,
+	  "who waits for whom is known of all threads together" },
 	{ 0, NULL }
 };
 

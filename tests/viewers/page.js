@@ -290,6 +290,30 @@ const checkRange = () => {
 			   Math.abs(f[name] - (one.get(func) || f0)[name] -
 				(two.get(func) || f0)[name]) <=
 			   1e-6 * end);
+	const parts = (value, from, to) => {
+		range.choose(from, to);
+		return value();
+	};
+	const isWhole = (what, value, whole = parts(value, 0, end)) => {
+		const halves = [[0, end / 2], [end / 2, end]].map(([a, b]) =>
+			parts(value, a, b));
+
+		is(what, Math.abs(add(halves) - whole) <= 1e-6 * end);
+		return whole;
+	};
+
+	for (const lock of data.locks || [])
+		for (const [name, at] of [['waiting', 2], ['waits', 4]])
+			isWhole(`${name} for ${lock[1]}`,
+				() => range.waitsFor(lock)[name], lock[at]);
+	const of = name => data.coroutines.values[
+		data.coroutines.columns.findIndex(c => c.name === name)];
+
+	const active = (of('id') || []).map(id => isWhole(
+		`active of coroutine ${id}`, () => range.activeOf(id) || 0));
+
+	tell('active', Math.round(100 * add(active) / add(of('active') || [])));
+	range.choose(0, end);
 	tell('in range', Math.round(100 * add(nodes.own.calls) / calls));
 	is('fewer calls', !tables.slow || half <= tables.slow.rows.length);
 	press(get('spans'), 'Home');

@@ -109,6 +109,8 @@ if [ -x "$B/tests/prog/p_path" ]; then
 	drive page.js path
 	told bad >"$T/bad"
 	[ ! -s "$T/bad" ] || fail "path: $(cat "$T/bad")"
+	[ "$(told active)" = 100 ] ||
+		fail "path: $(told active)% of the coroutines' time in the range"
 	[ "$(told stitched) $(told 'in range')" = "100 100" ] ||
 		fail "path: $(told stitched)% of the coroutines' calls are in" \
 			"their threads' lanes, $(told 'in range')% in the range"

@@ -2,6 +2,7 @@
 #include "analyzer/out/page/page_locks.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/out/out_json.h"
 
 #include <inttypes.h>
@@ -9,6 +10,8 @@
 /* Of each object, the stacks that matter most; of each, the innermost
  * functions. */
 enum { STACKS = 20, FRAMES = 100 };
+/* If an object has more waits, none of them is in the page by itself. */
+enum { MOST_WAITS = 2000 };
 
 /* The variable that it is, or else its address. */
 static void put_name(FILE *to, const struct session *s,
@@ -51,6 +54,19 @@ static void put_stack(FILE *to, const struct waits *w,
 	fputs("]]", to);
 }
 
+static void put_waits(FILE *to, const struct waits *w,
+		      const struct locks_object *o, ticks first)
+{
+	const size_t count = o->spans > MOST_WAITS ? 0 : o->spans;
+
+	for (size_t i = o->span; i < o->span + count; i++) {
+		const struct waits_span *const s = &w->spans[i];
+
+		fprintf(to, "%s%" PRIu64 ",%" PRIu64, i > o->span ? "," : "",
+			s->begin - MIN(s->begin, first), s->end - s->begin);
+	}
+}
+
 static void put_object(FILE *to, const struct page_locks *l,
 		       const struct session *s, const struct locks_object *o,
 		       ticks first)
@@ -74,6 +90,8 @@ static void put_object(FILE *to, const struct page_locks *l,
 		put_stack(to, l->waits, &list[i]);
 		between = ",";
 	}
+	fputs("],[", to);
+	put_waits(to, l->waits, o, first);
 	fputs("]]", to);
 	mem_free(list);
 }

@@ -248,12 +248,12 @@ function showRange() {
 	$('part-text').textContent = !range.isOn ? '' :
 		`from ${format.moment(range.from)} to ` +
 		`${format.moment(range.to)}: stacks, functions and single ` +
-		'calls, as the time line has them; and the coroutines and ' +
-		'locks of that time, with their figures of the whole time';
+		'calls, coroutines and waits of that time, as the time line ' +
+		'has them';
 	makeFunctions();
-	startCoroutines.filter();
+	startCoroutines.show();
 	if (data.locks)
-		startLocks.filter();
+		startLocks.show();
 	if (data.calls)
 		startLatency.list(heat.chosen);
 	showStacks();
@@ -554,9 +554,31 @@ function sleepsTable() {
 		row => showTime(row[6] - row[4], row[4]));
 }
 
+/* What is known of a range; of what has no lane, nothing is. */
+function coroutineColumns(kind, t, func, ids) {
+	const at = (title, unit, value, help) => ({ title, unit, value, help,
+		width: '104px', isFirst: unit === 'time',
+		text: row => (Number.isNaN(value(row)) ? '-' :
+			      unit === 'time' ? format.time(value(row)) :
+			      format.count(value(row))) });
+	const all = range.bodies();
+	const body = row => all.get(func(row)) || { count: 0, active: 0 };
+
+	return kind === 'bodies' ?
+		[at('ran', 'count', row => body(row).count,
+		    'coroutines with a lane that ran in this time'),
+		 at('active', 'time', row => body(row).active, 'theirs')] :
+		[at('active', 'time', row => range.activeOf(
+			t.values[ids][row]), 'in this time'),
+		 ...columnsOf(t, ['id', 'creator', 'kind', 'pid', 'vm'],
+			      '104px')];
+}
+
 function coroutinesTable(kind) {
 	const t = data[kind], func = row => t.func[row];
-	const figures = columnsOf(t, kind === 'bodies' ?
+	const figures = range.isOn ? coroutineColumns(kind, t, func,
+			t.columns.findIndex(c => c.name === 'id')) :
+		columnsOf(t, kind === 'bodies' ?
 		['count', 'active-sum', 'active-mean', 'active-p99',
 		 'suspended-sum', 'suspended-p99', 'suspended-max',
 		 'resumes-sum', 'resumes-max'] :
@@ -587,9 +609,11 @@ function startCoroutines() {
 		filter();
 	};
 	const ids = data.coroutines.columns.findIndex(c => c.name === 'id');
-	const isInRange = row => kind.value === 'bodies' ||
-		(kind.value === 'sleeps' ? range.has(row[6] - row[4], row[6]) :
-		 range.hasCoroutine(data.coroutines.values[ids][row]));
+	const isInRange = row => (kind.value === 'bodies' ?
+		timeline.data.rest.coroutines > 0 ||
+		(range.bodies().get(data.bodies.func[row]) || {}).count > 0 :
+		kind.value === 'sleeps' ? range.has(row[6] - row[4], row[6]) :
+		range.hasCoroutine(data.coroutines.values[ids][row]));
 	const filter = () => {
 		const more = kind.value !== 'coroutines' ? 0 :
 			meta.coroutines - data.coroutines.func.length;
@@ -598,10 +622,15 @@ function startCoroutines() {
 			filterTable(tables.coroutines,
 				    $('coroutine-filter').value, isInRange) +
 			(more > 0 ? `; ${format.count(more)} more, active for ` +
-			 'shorter, are in the table by body only' : '');
+			 'shorter, are in the table by body only' : '') +
+			(!range.isOn ? '' : kind.value === 'sleeps' ?
+			 '; figures are those of all the time' :
+			 timeline.data.rest.coroutines > 0 ? '; without ' +
+			 format.many(timeline.data.rest.coroutines,
+				     'coroutine') + ' that have no lane' : '');
 	};
 
-	startCoroutines.filter = filter;
+	startCoroutines.show = show;
 	if (!data.sleeps)
 		kind.lastElementChild.remove();
 	kind.addEventListener('change', show);
@@ -612,8 +641,8 @@ function startCoroutines() {
 /* ---- locks --------------------------------------------------------------- */
 
 /* A lock: kind, name, waiting, held, waits, longest, most at a time, when the
- * longest wait began, stacks. A stack: role, waiting, held, longest, count,
- * functions. */
+ * longest wait began, stacks, single waits. A stack: role, waiting, held,
+ * longest, count, functions. */
 function lockFigures(at) {
 	const time = (title, i, help) => ({ title, help, unit: 'time',
 		width: '96px', value: row => row[at + i] });
@@ -621,6 +650,34 @@ function lockFigures(at) {
 	return [{ ...time('waiting', 0, 'of all that waited, together'),
 		  isFirst: true },
 		time('held', 1, 'while at least one waited for a holder')];
+}
+
+function lockColumns() {
+	const count = (title, width, value, help) => ({ title, width, value,
+		help, unit: 'count' });
+
+	return [...lockFigures(2),
+		count('waits', '84px', lock => lock[4]),
+		{ title: 'longest', unit: 'time', width: '96px',
+		  value: lock => lock[5] },
+		count('most', '72px', lock => lock[6],
+		      'how many waited at a time')];
+}
+
+/* The same of a range. Where single waits are not known, it is said that the
+ * figures are not its. */
+function lockRangeColumns() {
+	const at = (name, whole, unit, show) => ({ title: name, unit,
+		width: '130px', isFirst: name === 'waiting',
+		value: lock => (range.waitsFor(lock) || { [name]: lock[whole] })
+			[name],
+		text: lock => (range.waitsFor(lock) ?
+			show(range.waitsFor(lock)[name]) :
+			`${show(lock[whole])} in all`) });
+
+	return [at('waiting', 2, 'time', format.time),
+		at('waits', 4, 'count', format.count),
+		at('longest', 5, 'time', format.time)];
 }
 
 function lockStacksTable() {
@@ -646,37 +703,37 @@ function lockStacksTable() {
 
 function startLocks() {
 	const stacks = tables.lockStacks = lockStacksTable();
-	const show = lock => {
+	const tell = lock => {
 		stacks.show(lock[8]);
 		$('lock-title').textContent = 'who waited for ' +
 			`${lock[0]} ${lock[1]}, and whose calls they waited ` +
-			'for (Enter: its longest wait in the time line)';
+			`for${range.isOn ? ', in all the time' : ''} (Enter: ` +
+			'its longest wait in the time line)';
 	};
-	const table = tables.locks = new Table($('lock-rows'), [
-		{ title: 'lock', unit: 'text', width: 'minmax(200px, 3fr)',
-		  value: lock => lock[1] },
-		{ title: 'kind', unit: 'text', width: '96px',
-		  value: lock => lock[0] },
-		...lockFigures(2),
-		{ title: 'waits', unit: 'count', width: '84px',
-		  value: lock => lock[4] },
-		{ title: 'longest', unit: 'time', width: '96px',
-		  value: lock => lock[5] },
-		{ title: 'most', unit: 'count', width: '72px',
-		  help: 'how many waited at a time', value: lock => lock[6] }],
-		show, lock => showTime(lock[7], lock[5]));
+	const isInRange = lock => {
+		const part = range.waitsFor(lock);
+
+		return !part || part.waits > 0 || part.waiting > 0;
+	};
 	const filter = () => {
-		$('locks-shown').textContent =
-			filterTable(table, $('lock-filter').value, lock =>
-				range.has(lock[7], lock[7] + lock[5]) ||
-				range.hasWait(`${lock[0]} ${lock[1]}`));
+		$('locks-shown').textContent = filterTable(tables.locks,
+			$('lock-filter').value, isInRange);
 	};
 
-	startLocks.filter = filter;
-	table.show(data.locks);
+	startLocks.show = () => {
+		tables.locks = new Table($('lock-rows'), [
+			{ title: 'lock', unit: 'text',
+			  width: 'minmax(200px, 3fr)', value: lock => lock[1] },
+			{ title: 'kind', unit: 'text', width: '96px',
+			  value: lock => lock[0] },
+			...(range.isOn ? lockRangeColumns() : lockColumns())],
+			tell, lock => showTime(lock[7], lock[5]));
+		tables.locks.show(data.locks);
+		filter();
+		tell(data.locks[0]);
+	};
 	$('lock-filter').addEventListener('input', filter);
-	filter();
-	show(data.locks[0]);
+	startLocks.show();
 }
 
 /* ---- the chosen function ------------------------------------------------- */

@@ -53,10 +53,53 @@ const range = {
 
 		return lanes.length === 0 || lanes.some(runs);
 	},
-	/* The same of waits for what has that name, if all are known. */
-	hasWait(name) {
-		return timeline.holds.length === 0 || timeline.holds.some(h =>
-			h[5] === name && this.has(h[1], h[1] + h[2]));
+	/* How long it was active in it; NaN: that is not known. */
+	activeOf(id) {
+		this.hasCoroutine(id);
+		const lanes = this.lanes.get(` #${id}`) || [];
+
+		return lanes.length === 1 ? this.activeIn(lanes[0]) : NaN;
+	},
+	activeIn(lane) {
+		const row = lane.rows[0] || [], s = timeline.spans;
+		let sum = 0;
+
+		for (let k = timeline.firstAfter(row, this.from);
+		     k < row.length && s.from[row[k]] < this.to; k++)
+			if (s.kind[row[k]] === RUN)
+				sum += this.length(s.from[row[k]],
+						   s.to[row[k]]);
+		return sum;
+	},
+	/* By function, of the coroutines that have lanes: how many ran in it,
+	 * and for how long. */
+	bodies() {
+		const all = new Map();
+
+		for (const lane of timeline.all.filter(l => l.isCoroutine)) {
+			const active = this.activeIn(lane);
+			const b = all.get(lane.body) || { count: 0, active: 0 };
+
+			b.count += active > 0;
+			b.active += active;
+			all.set(lane.body, b);
+		}
+		return all;
+	},
+	/* What of its waits lies in it; null: single ones are not known. */
+	waitsFor(lock) {
+		const w = lock[9], sum = { waits: 0, waiting: 0, longest: 0 };
+
+		if (w.length === 0)
+			return null;
+		for (let k = 0; k < w.length; k += 2) {
+			const part = this.length(w[k], w[k] + w[k + 1]);
+
+			sum.waits += w[k] >= this.from && w[k] < this.to;
+			sum.waiting += part;
+			sum.longest = Math.max(sum.longest, part);
+		}
+		return sum;
 	},
 	use(made) {
 		Object.assign(nodes, made);

@@ -70,6 +70,7 @@ const timeline = {
 		return { i, rows, isOpen: false, isCoroutine: lane.coroutine,
 			 isHandler: lane.handler, thread: lane.thread,
 			 runs: lane.runs, begin: lane.begin, end: lane.end,
+			 body: lane.body,
 			 name: lane.coroutine ? (lane.body ?
 				functions.name(lane.body) : '[coroutine]') +
 				` #${lane.name}` : lane.name,
