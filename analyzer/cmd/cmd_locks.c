@@ -1,13 +1,13 @@
 /* cmd_locks.c - "weft locks": what threads waited for, and whose calls they
  * waited for. The waits are collected by watch/waits in another replay, and
- * given to holders by watch/locks.
+ * given to holders by watch/waits/locks.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/watch/locks.h"
+#include "analyzer/watch/waits/locks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* cmd_path.c - "weft path": where the time of single requests went, and because
  * of whom. The requests are found by watch/slow or by marks, the lanes and the
  * waits are collected by watch/chronicle and watch/waits, each in a replay of
- * its own, and followed by watch/path.
+ * its own, and followed by watch/waits/path.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/args/named.h"
 #include "analyzer/base/err.h"
@@ -11,7 +11,7 @@
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/watch/path.h"
+#include "analyzer/watch/waits/path.h"
 #include "analyzer/watch/slow/slow.h"
 
 #include <inttypes.h>

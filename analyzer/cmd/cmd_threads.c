@@ -1,6 +1,6 @@
 /* cmd_threads.c - "weft threads": each thread, who made it, what it waited for
  * and what became of it; or those that one stack made, together. The waits are
- * collected by watch/waits in another replay, the rows made by watch/threads.
+ * collected by watch/waits in another replay, the rows made there by threads.c.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
@@ -11,7 +11,7 @@
 #include "analyzer/model/group.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/watch/threads.h"
+#include "analyzer/watch/waits/threads.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* coroutine_times.h - the own times of all coroutines. Collects during a replay.
+/* coroutine_times.h - the own times of all coroutines, from a replay.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

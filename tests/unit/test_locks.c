@@ -1,7 +1,7 @@
 /* test_locks.c - each waiter's time goes to the holders in turn, and nothing of
  * it is lost. SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/watch/locks.h"
+#include "analyzer/watch/waits/locks.h"
 #include "tests/test.h"
 
 static const struct waits_object lock = { 0, WAIT_MUTEX, 0x1000 };

@@ -7,7 +7,7 @@
 #include "tests/unit/lua_pool.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/lua/coroutine.h"
-#include "tracer/host/lua/function.h"
+#include "tracer/host/lua_func/function.h"
 #include "tracer/host/weft.h"
 
 #include <dlfcn.h>

@@ -4,7 +4,7 @@
 #include "tests/test.h"
 #include "tests/unit/lua_any.h"
 #include "tests/unit/lua_pool.h"
-#include "tracer/host/lua/function.h"
+#include "tracer/host/lua_func/function.h"
 #include "tracer/host/lua/coroutine.h"
 
 #include <stdlib.h>

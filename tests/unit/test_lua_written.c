@@ -5,9 +5,9 @@
 #include "tests/test.h"
 #include "tests/unit/lua_any.h"
 #include "tests/unit/lua_pool.h"
-#include "tracer/host/lua/function.h"
+#include "tracer/host/lua_func/function.h"
 #include "tracer/host/lua/coroutine.h"
-#include "tracer/host/lua/written.h"
+#include "tracer/host/lua_func/written.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* test_path.c - steps have no gaps, and each has its reason: lanes and waits
  * that are made by hand. SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/watch/path.h"
+#include "analyzer/watch/waits/path.h"
 #include "tests/test.h"
 
 static const struct waits_object lock = { 0, WAIT_MUTEX, 0x1000 };

@@ -1,7 +1,7 @@
 /* test_threads.c - each thread has the call that made it, also if others had
  * its handle. SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/watch/threads.h"
+#include "analyzer/watch/waits/threads.h"
 #include "tests/test.h"
 
 static struct process process = { .pid = 1 };

@@ -11,7 +11,7 @@
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_json.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/watch/waits.h"
+#include "analyzer/watch/waits/waits.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -6,12 +6,12 @@
 #include "analyzer/base/order.h"
 #include "analyzer/args/filter_args.h"
 #include "analyzer/watch/heap.h"
-#include "analyzer/watch/locks.h"
-#include "analyzer/watch/sleeps.h"
+#include "analyzer/watch/waits/locks.h"
+#include "analyzer/watch/waits/sleeps.h"
 #include "analyzer/replay/tee.h"
 #include "analyzer/watch/slow/slow.h"
 #include "analyzer/watch/snapshots/snapshots.h"
-#include "analyzer/watch/threads.h"
+#include "analyzer/watch/waits/threads.h"
 
 #include <math.h>
 #include <string.h>

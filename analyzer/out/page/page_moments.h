@@ -4,7 +4,7 @@
 #pragma once
 
 #include "analyzer/watch/chronicle.h"
-#include "analyzer/watch/sleeps.h"
+#include "analyzer/watch/waits/sleeps.h"
 #include "analyzer/watch/slow/slow.h"
 
 #include <stdio.h>

@@ -7,8 +7,8 @@
 #include "analyzer/tables/callers.h"
 #include "analyzer/tables/coroutines.h"
 #include "analyzer/tables/flat.h"
-#include "analyzer/watch/locks.h"
-#include "analyzer/watch/path.h"
+#include "analyzer/watch/waits/locks.h"
+#include "analyzer/watch/waits/path.h"
 
 /* What was waited for, by falling waiting. */
 struct page_locks {

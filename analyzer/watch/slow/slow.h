@@ -1,8 +1,8 @@
 /* slow.h - the slowest single calls of some functions, each with its stitched
  * stack, and how long all of them took. Collects during a replay.
  *
- * analyzer/watch/slow: which calls were the slowest. What analyzer/watch may use
- * (chronicle.h), this folder may.
+ * analyzer/watch/slow: which calls were the slowest. What analyzer/watch may
+ * use (chronicle.h), this folder may.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

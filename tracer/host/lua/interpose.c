@@ -7,7 +7,7 @@
 #include "tracer/host/lua/alloc.h"
 #include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/call_scope.h"
-#include "tracer/host/lua/function.h"
+#include "tracer/host/lua_func/function.h"
 #include "tracer/host/lua/library.h"
 #include "tracer/host/lua/sample.h"
 #include "tracer/host/thread/thread.h"

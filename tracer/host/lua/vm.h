@@ -1,8 +1,8 @@
 /* vm.h - Lua as the tracer knows it: versions, libraries and VMs. This folder
  * follows the Lua states of the program and their coroutines. It may use
- * fiber/, native/ and the folders below; it must not know lua.h, which lua_abi/
- * does. A file uses those before it: function, written, vm, coroutine,
- * unwind, switch, call_scope, library, sample, attach, interpose.
+ * lua_func/, fiber/, native/ and the folders below; it must not know lua.h,
+ * which lua_abi/ does. A file uses those before it: vm, coroutine, unwind,
+ * switch, call_scope, library, sample, attach, interpose.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

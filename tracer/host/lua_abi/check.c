@@ -4,8 +4,8 @@
 #include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/lua/alloc.h"
-#include "tracer/host/lua/c_name.h"
-#include "tracer/host/lua/function.h"
+#include "tracer/host/lua_func/c_name.h"
+#include "tracer/host/lua_func/function.h"
 #include "tracer/host/native/exclude.h"
 
 /* The layout is tried as it is used, but for how a word is read. */

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracer/host/lua/written.h"
+#include "tracer/host/lua_func/written.h"
 #include "tracer/host/lua_abi/layout.h"
 
 enum {

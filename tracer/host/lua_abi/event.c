@@ -2,8 +2,8 @@
  * calls: its kind, function and caller; how it is recorded; the calls that are
  * open. SPDX-License-Identifier: MIT */
 #include "tracer/host/base/memory.h"
-#include "tracer/host/lua/c_name.h"
-#include "tracer/host/lua/function.h"
+#include "tracer/host/lua_func/c_name.h"
+#include "tracer/host/lua_func/function.h"
 #include "tracer/host/lua/switch.h"
 #include "tracer/host/lua_abi/abi.h"
 

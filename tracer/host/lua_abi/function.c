@@ -3,9 +3,9 @@
  * or raises an error.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
-#include "tracer/host/lua/c_name.h"
-#include "tracer/host/lua/function.h"
-#include "tracer/host/lua/written.h"
+#include "tracer/host/lua_func/c_name.h"
+#include "tracer/host/lua_func/function.h"
+#include "tracer/host/lua_func/written.h"
 #include "tracer/host/lua_abi/abi.h"
 #include "tracer/host/lua_abi/code.h"
 

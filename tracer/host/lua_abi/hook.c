@@ -2,7 +2,7 @@
  * case calls nothing; the rest is left to uncommon.c.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
-#include "tracer/host/lua/function.h"
+#include "tracer/host/lua_func/function.h"
 #include "tracer/host/lua/library.h"
 #include "tracer/host/lua/sample.h"
 #include "tracer/host/lua/switch.h"

@@ -6,8 +6,8 @@
 #if WEFT_LUA_ABI == 21
 #include "tracer/host/base/memory.h"
 #include "tracer/host/lua/attach.h"
-#include "tracer/host/lua/c_name.h"
-#include "tracer/host/lua/function.h"
+#include "tracer/host/lua_func/c_name.h"
+#include "tracer/host/lua_func/function.h"
 
 #include <dlfcn.h>
 

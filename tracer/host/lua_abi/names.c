@@ -2,8 +2,8 @@
  * Lua's own name for a call is none. Tables are read raw: nothing allocates,
  * runs a metamethod or raises an error.
  * SPDX-License-Identifier: MIT */
-#include "tracer/host/lua/c_name.h"
-#include "tracer/host/lua/function.h"
+#include "tracer/host/lua_func/c_name.h"
+#include "tracer/host/lua_func/function.h"
 #include "tracer/host/lua_abi/abi.h"
 
 #include <errno.h>

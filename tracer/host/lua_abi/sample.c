@@ -1,6 +1,6 @@
 /* sample.c - a VM whose stack a tick asked for notes it: which functions run,
  * and in which lines. SPDX-License-Identifier: MIT */
-#include "tracer/host/lua/function.h"
+#include "tracer/host/lua_func/function.h"
 #include "tracer/host/lua/sample.h"
 #include "tracer/host/lua_abi/abi.h"
 #include "tracer/host/thread/chunk_switch.h"

@@ -3,7 +3,7 @@
  * which is done while not busy. And the program's own hook.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
-#include "tracer/host/lua/function.h"
+#include "tracer/host/lua_func/function.h"
 #include "tracer/host/lua/library.h"
 #include "tracer/host/lua/sample.h"
 #include "tracer/host/lua/switch.h"

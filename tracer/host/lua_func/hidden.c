@@ -1,7 +1,7 @@
 /* hidden.c - functions that bring weft to Lua, and those that they stand for.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/weft.h"
-#include "tracer/host/lua/function.h"
+#include "tracer/host/lua_func/function.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* c_name.c - what Lua calls C functions. SPDX-License-Identifier: MIT */
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
-#include "tracer/host/lua/c_name.h"
-#include "tracer/host/lua/function.h"
+#include "tracer/host/lua_func/c_name.h"
+#include "tracer/host/lua_func/function.h"
 #include "tracer/host/thread/chunk_dictionary.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
 /* waits.h - which calls waited for which object, from when to when, and which
  * calls let others go on. Collects during a replay.
+ *
+ * analyzer/watch/waits: who waits for what, and for whom. What analyzer/watch
+ * may use (chronicle.h), this folder may, and that folder.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

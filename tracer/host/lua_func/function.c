@@ -3,7 +3,7 @@
 #include "tracer/host/weft.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
-#include "tracer/host/lua/function.h"
+#include "tracer/host/lua_func/function.h"
 #include "tracer/host/thread/chunk_dictionary.h"
 
 #define XXH_INLINE_ALL

@@ -1,6 +1,6 @@
 /* locks.c - gives the time of waiters to holders.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/watch/locks.h"
+#include "analyzer/watch/waits/locks.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"

@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "analyzer/watch/waits.h"
+#include "analyzer/watch/waits/waits.h"
 
 /* An object. Times are ticks. */
 struct locks_object {

@@ -1,7 +1,7 @@
 /* written.c - ordinals and names by prototype. SPDX-License-Identifier: MIT */
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
-#include "tracer/host/lua/written.h"
+#include "tracer/host/lua_func/written.h"
 
 #include <string.h>
 

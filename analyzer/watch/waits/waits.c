@@ -1,7 +1,7 @@
 /* waits.c - follows the calls that wait until they end. A stream may have
  * several open ones: a signal handler may wait, too.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/watch/waits.h"
+#include "analyzer/watch/waits/waits.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/watch/site.h"

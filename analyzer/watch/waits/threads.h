@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "analyzer/watch/waits.h"
+#include "analyzer/watch/waits/waits.h"
 
 enum threads_fate {
 	THREADS_LIVE,            /* it had not ended with the recording */

@@ -1,6 +1,6 @@
 /* sleeps.c - one entry for each place where coroutines of a body are suspended.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/watch/sleeps.h"
+#include "analyzer/watch/waits/sleeps.h"
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/vec.h"

@@ -1,7 +1,12 @@
 /* function.h - Lua functions by what they are, their source and lines, in place
  * of their address; and which C functions are weft's own. Process-wide, for all
  * versions of Lua; entries are added and never changed. All hook-safe unless it
- * says so. SPDX-License-Identifier: MIT */
+ * says so.
+ *
+ * The folder lua_func/ knows the functions of Lua's, by numbers and names; of
+ * states and coroutines it knows nothing. It may use thread/ and the folders
+ * below.
+ * SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "tracer/host/thread/thread_state.h"

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "analyzer/watch/chronicle.h"
-#include "analyzer/watch/waits.h"
+#include "analyzer/watch/waits/waits.h"
 
 enum path_kind {
 	PATH_RUNS,

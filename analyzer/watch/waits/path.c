@@ -2,7 +2,7 @@
  * says whether its coroutine runs; the waits of the thread below it, and the
  * objects that this waited for, divide the rest.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/watch/path.h"
+#include "analyzer/watch/waits/path.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"

@@ -1,7 +1,7 @@
 /* threads.c - finds for each thread the call that made it, by its pthread_self,
  * which another thread may have had before or may get afterwards.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/watch/threads.h"
+#include "analyzer/watch/waits/threads.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
