@@ -1,4 +1,5 @@
-/* cct_division.c - how exactly a function's time is divided among its nodes. A
+/* cct_division.c - how exactly a function's time is divided among its nodes:
+ * what lies below a node, for totals (cct_samples.c has one node's part). A
  * node's part is its weight in the sum of all weights, each of which is known
  * with an error: where one part is too long, others are too short, and the sum
  * is exact.
@@ -9,34 +10,6 @@
 #include "analyzer/model/cct.h"
 
 #include <math.h>
-
-/* Of a part s of a sum, whose own doubt is q of Q, q (1-s)^2 + (Q-q) s^2; here
- * each node's part may have been made shorter since. */
-static double of_parts(const struct cct_division *d)
-{
-	return fmax(d->doubt - 2 * d->share * d->cross +
-		    d->share * d->share * d->all, 0);
-}
-
-double cct_division_variance(const struct cct_division *d)
-{
-	return d->apart + of_parts(d);
-}
-
-void cct_division_add(struct cct_division *to, const struct cct_division *more)
-{
-	to->apart += more->apart;
-	if (to->all > 0 && more->all > 0 && to->all != more->all) {
-		to->apart += of_parts(more);
-		return;
-	}
-	to->doubt += more->doubt;
-	to->cross += more->cross;
-	to->share += more->share;
-	to->all = fmax(to->all, more->all);
-}
-
-/* ---- what lies below a node --------------------------------------------- */
 
 /* A node and its place in the order of a walk from the roots down. */
 struct at { func_id func; uint32_t order; node_id node; };

@@ -5,6 +5,37 @@
 #include "analyzer/model/cct_private.h"
 
 #include <assert.h>
+#include <math.h>
+
+/* ---- how exactly a sum is divided --------------------------------------- */
+
+/* Of a part s of a sum, whose own doubt is q of Q, q (1-s)^2 + (Q-q) s^2; here
+ * each node's part may have been made shorter since. */
+static double of_parts(const struct cct_division *d)
+{
+	return fmax(d->doubt - 2 * d->share * d->cross +
+		    d->share * d->share * d->all, 0);
+}
+
+double cct_division_variance(const struct cct_division *d)
+{
+	return d->apart + of_parts(d);
+}
+
+void cct_division_add(struct cct_division *to, const struct cct_division *more)
+{
+	to->apart += more->apart;
+	if (to->all > 0 && more->all > 0 && to->all != more->all) {
+		to->apart += of_parts(more);
+		return;
+	}
+	to->doubt += more->doubt;
+	to->cross += more->cross;
+	to->share += more->share;
+	to->all = fmax(to->all, more->all);
+}
+
+/* ---- the samples ------------------------------------------------------- */
 
 /* Where there are no samples, that is all of self but the time off the CPU. */
 static uint64_t unsampled_of(const struct cct *t, node_id id)
