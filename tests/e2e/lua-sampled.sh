@@ -69,6 +69,15 @@ if [ $v = luajit ]; then
 	grep -q 'NOTED flags=2' "$T/dump" || fail "no compiled code: is it off?"
 fi
 
+# Nor can calls be compared with none.
+mv "$T/trace" "$T/noted"
+record -- "$T/host" script tests/prog/lua/sampled.lua || fail "weft record fails"
+for by in "" --counts; do
+	"$WEFT" diff $by "$T/trace" "$T/noted" >"$T/diff" 2>&1 && fail "compared: $(cat "$T/diff")"
+	grep -q 'Lua was sampled after' "$T/diff" || fail "not said: $(cat "$T/diff")"
+done
+"$WEFT" diff "$T/noted" "$T/noted" >"$T/diff" 2>&1 || fail "sampled twice: $(cat "$T/diff")"
+
 # With a reference, code that Lua compiled and that of its library is the Lua
 # functions'; hardly anything is nobody's.
 referred() {

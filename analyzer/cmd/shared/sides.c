@@ -56,6 +56,40 @@ static bool is_mixed(const struct sides *s)
 	       (before && (s->before.is_raw || s->after.is_raw));
 }
 
+/* Are there calls of Lua functions, or only times, as ticks tell them? */
+enum lua { LUA_NONE, LUA_CALLED, LUA_SAMPLED };
+
+static enum lua lua_of(const struct session *s)
+{
+	enum lua lua = LUA_NONE;
+
+	for (node_id id = 1; id <= cct_count(s->cct); id++) {
+		const struct cct_node *const n = cct_get(s->cct, id);
+
+		if (func_get(s->funcs, n->func)->kind != FUNC_LUA)
+			continue;
+		if (n->calls > 0)
+			return LUA_CALLED;
+		lua = LUA_SAMPLED;
+	}
+	return lua;
+}
+
+/* All functions of Lua would look new, or gone. */
+static enum cmd_exit check_lua(const struct sides *s)
+{
+	const enum lua before = lua_of(s->before.session);
+	const enum lua after = lua_of(s->after.session);
+
+	if (before == LUA_NONE || after == LUA_NONE || before == after)
+		return CMD_OK;
+	err_add("Lua was sampled %s, and its calls were recorded %s: these "
+		"cannot be compared; record both with the same --lua",
+		before == LUA_SAMPLED ? "before" : "after",
+		before == LUA_SAMPLED ? "after" : "before");
+	return CMD_UNREADABLE;
+}
+
 static enum cmd_exit open_both(struct sides *s, int before, char **operands,
 				int after_count, char **after)
 {
@@ -67,7 +101,9 @@ static enum cmd_exit open_both(struct sides *s, int before, char **operands,
 		status = load_open_merged(&s->after, &want, after_count, after);
 	if (status == CMD_OK)
 		status = header_need_calls(&s->before);
-	return status == CMD_OK ? header_need_calls(&s->after) : status;
+	if (status == CMD_OK)
+		status = header_need_calls(&s->after);
+	return status == CMD_OK ? check_lua(s) : status;
 }
 
 /* Nothing beyond the tree is collected: a diff takes its figures from the
