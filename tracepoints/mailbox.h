@@ -15,7 +15,7 @@
 #define ATTACH_LEAD_SYMBOL "weft_links_lead"
 enum { ATTACH_LEAD_LATER = -1, ATTACH_LEAD_FULL = -2 };
 
-enum { ATTACH_VERSION = 4, ATTACH_PATH_MAX = 160 };
+enum { ATTACH_VERSION = 5, ATTACH_PATH_MAX = 160 };
 
 /* A recorder that loads the library into a program writes its path with this
  * before the file's name: so the library knows it, even if the recorder is
@@ -54,6 +54,8 @@ struct attach_mailbox {
 	 * thread.h), where native calls are recorded. 0: the next hook finds
 	 * out. */
 	_Alignas(64) uint64_t native;
+	_Atomic uint32_t none;       /* 0 for ever: thread_no_pool's
+	                              * generation */
 	uint32_t wish;               /* enum attach_wish */
 	_Atomic uint32_t state;      /* enum attach_state */
 	/* Of the pool that was joined first, bytes; 0: none was. Others must

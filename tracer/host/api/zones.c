@@ -91,9 +91,7 @@ static SLOW void end(uint64_t sp)
 /* Of generation 0 it is not known: find out. */
 INLINE bool is_on(void)
 {
-	const uint32_t generation =
-		atomic_load_explicit(&thread_native_pool()->generation,
-				     memory_order_relaxed);
+	const uint32_t generation = thread_native_generation();
 
 	return unlikely((generation & POOL_ON) || generation == 0);
 }

@@ -50,6 +50,44 @@ static inline bool arch_was_called_at(uint64_t own, uint64_t sp, uint64_t site)
 /* Here that would take instructions. */
 #define KEEP_ARGUMENTS(fn, site) ((void)(fn), (void)(site))
 
+/* A factor of 16 bits is loaded at once. By this one, numbers that have the
+ * same distance from each other, whatever it is, get places of their own. */
+#define ARCH_HASH_LOW(number, bits)                                            \
+	((uint32_t)(number) * 0x4cc9u >> 16 & ((1u << (bits)) - 1))
+
+#define ARCH_AT(table, place)                                                  \
+	({                                                                     \
+		const void *at;                                                \
+                                                                               \
+		__asm__("add %0, %1, %w2, uxtw 4"                              \
+			: "=r"(at) : "r"(table), "r"(place));                  \
+		at;                                                            \
+	})
+
+#define ARCH_IS_LONGER(number, bits)                                           \
+	({                                                                     \
+		uint64_t upper = (number) >> (bits);                           \
+                                                                               \
+		PIN(upper);                                                    \
+		upper != 0;                                                    \
+	})
+
+/* gcc adds first, for an atomic load. */
+#define ARCH_LOAD(base, distance)                                              \
+	({                                                                     \
+		uint32_t word;                                                 \
+                                                                               \
+		__asm__ volatile("ldr %w0, [%1, %2]"                           \
+				 : "=r"(word)                                  \
+				 : "r"(base), "r"(distance) : "memory");       \
+		word;                                                          \
+	})
+
+#define ARCH_PIN_ADDRESS(address) PIN(address)
+
+/* What it holds need not be loaded. */
+#define ARCH_RENEW(field, whole, more) ((void)(more), (field) = (whole))
+
 #define ARCH_SP(to) __asm__("mov %0, sp" : "=r"(to))
 
 #define ARCH_CONTEXT_SP(context) ((context)->uc_mcontext.sp)

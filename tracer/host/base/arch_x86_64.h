@@ -35,6 +35,34 @@ static inline bool arch_was_called_at(uint64_t own, uint64_t sp, uint64_t site)
 #define KEEP_ARGUMENTS(fn, site)                                               \
 	__asm__ volatile("" : : "D"(fn), "S"(site))
 
+/* A hash by the lower half of a number: hash_low (base.h). */
+#define ARCH_HASH_LOW(number, bits) hash_low(number, bits)
+
+/* The address of table[place], whose entries have 16 bytes; place is a
+ * uint32_t. Else gcc takes more instructions. */
+#define ARCH_AT(table, place)                                                  \
+	({                                                                     \
+		uint64_t bytes = (place) * UINT64_C(16);                       \
+                                                                               \
+		PIN(bytes);                                                    \
+		(const char *)(table) + bytes;                                 \
+	})
+
+/* Has the number more bits than so many? */
+#define ARCH_IS_LONGER(number, bits) ((number) >= UINT64_C(1) << (bits))
+
+/* The uint32_t at base + distance, which other threads change; in any order. */
+#define ARCH_LOAD(base, distance)                                              \
+	__atomic_load_n((const uint32_t *)((base) + (distance)),               \
+			__ATOMIC_RELAXED)
+
+/* PIN, of an address that it takes several instructions to find. */
+#define ARCH_PIN_ADDRESS(address) ((void)0)
+
+/* A field becomes whole, which is more than it holds by more: one instruction
+ * adds in memory. */
+#define ARCH_RENEW(field, whole, more) ((void)(whole), (field) += (more))
+
 /* The stack pointer in a function that has no array of variable size. */
 #define ARCH_SP(sp) __asm__("mov %%rsp, %0" : "=r"(sp))
 

@@ -98,7 +98,7 @@ INLINE bool quick_return(struct thread_state *s, uint64_t L, uint64_t id,
 	if (unlikely(s->at >= (chosen ? s->chosen_quick : s->quick) ||
 		     f->ret != id || f->site != L))
 		return false;
-	if (!shadow_quick_leave(s, f->key, chosen))
+	if (!shadow_quick_leave(s, f, f->key, chosen))
 		return false;
 	barrier(); /* else gcc does it where calls and returns meet again */
 	return true;

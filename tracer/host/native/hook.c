@@ -30,10 +30,11 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site);
 INLINE bool is_inlined(const struct thread_state *s, uint64_t site,
 		       struct caller from)
 {
-	const struct frame *f = s->top - 1;
+	const struct frame *f;
 	uint64_t ret;
 
 	barrier(); /* else gcc reads early, into registers of others */
+	f = s->top - 1;
 	if (f->sp != from.sp || f->site != site)
 		return false;
 	if (unlikely(s->segments > 1)) {
@@ -168,21 +169,21 @@ INLINE bool entered(struct thread_state *s, const struct table_entry *e,
 	f->ret = CALLER_RETURN(from);
 	f->tick = s->last;
 	*at = gap | e->enter;
-	chunk_publish(s, 1);
-	s->top++;
+	chunk_publish_one(s, at);
+	ARCH_RENEW(s->top, f + 1, 1);
 	KEEP_ARGUMENTS(fn, site);
 	return true;
 }
 
 /* The common case of a return; false: nothing was changed. The frame below
  * top, which was s->top, is fn's; a handler may have come since. */
-INLINE bool left(struct thread_state *s, const struct frame *top, uint64_t fn,
+INLINE bool left(struct thread_state *s, struct frame *top, uint64_t fn,
 		 uint64_t site, bool chosen)
 {
 	if (unlikely(s->top != top || top[-1].site != site ||
 		     s->at >= (chosen ? s->chosen_quick : s->quick)))
 		return false;
-	const bool is_done = shadow_quick_leave(s, fn, chosen);
+	const bool is_done = shadow_quick_leave(s, top - 1, fn, chosen);
 
 	KEEP_ARGUMENTS(fn, site);
 	return is_done;
@@ -390,8 +391,7 @@ enum readiness { EACH, APART, OFF, UNKNOWN };
  * nothing is recorded, or that is not known. */
 INLINE enum readiness readiness(struct thread_state **s, uint32_t *generation)
 {
-	*generation = atomic_load_explicit(&thread_native_pool()->generation,
-					   memory_order_relaxed);
+	*generation = thread_native_generation();
 	if (unlikely(!(*generation & POOL_ON)))
 		return likely(*generation != 0) ? OFF : UNKNOWN;
 	*s = thread_hot;
@@ -435,7 +435,7 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 
 HOOK void __cyg_profile_func_exit(void *fn, void *site)
 {
-	const struct frame *top;
+	struct frame *top;
 	struct thread_state *s;
 	uint32_t generation;
 	const enum readiness r = readiness(&s, &generation);

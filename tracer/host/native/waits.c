@@ -199,9 +199,7 @@ INLINE bool look_DETACH(const void *object, struct seen *seen)
  * while it is found out which functions are its own. */
 INLINE bool is_on(void)
 {
-	const uint32_t generation =
-		atomic_load_explicit(&thread_native_pool()->generation,
-				     memory_order_relaxed);
+	const uint32_t generation = thread_native_generation();
 
 	return ((generation & POOL_ON) || generation == 0) &&
 	       !exclude_learns();

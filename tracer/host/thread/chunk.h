@@ -77,6 +77,14 @@ INLINE void chunk_publish(struct thread_state *s, uint32_t words)
 	arch_count_up(s->published, words);
 }
 
+/* One word, at at. */
+INLINE void chunk_publish_one(struct thread_state *s, uint64_t *at)
+{
+	barrier();
+	ARCH_RENEW(s->at, at + 1, 1);
+	arch_count_up(s->published, 1);
+}
+
 /* Are there calls without records, so that a chunk lasts until it is closed and
  * not until its last record? */
 INLINE bool chunk_lasts(const struct thread_state *s)
@@ -142,13 +150,13 @@ INLINE bool chunk_quick_gap(struct thread_state *s, uint64_t *gap)
 	return true;
 }
 
-/* The last record, an ENTER, becomes the LEAF of a call that lasted so long. */
-INLINE void chunk_make_leaf(uint64_t *last, uint64_t duration)
+/* The last record, enter, becomes the LEAF of a call that lasted so long. */
+INLINE void chunk_make_leaf(uint64_t *last, uint64_t enter, uint64_t duration)
 {
 	uint64_t more = rec_enter_to_leaf(0, duration);
 
 	PIN(more);
-	*last += more;
+	ARCH_RENEW(*last, rec_enter_to_leaf(enter, duration), more);
 }
 
 /* ------------------------------------------------------------------ names
@@ -158,7 +166,8 @@ INLINE void chunk_make_leaf(uint64_t *last, uint64_t duration)
 /* The first of them. */
 INLINE uint32_t chunk_place(uint64_t key)
 {
-	return hash_low(key, TABLE_BITS) & (BROKEN(room) ? 63 : UINT32_MAX);
+	return ARCH_HASH_LOW(key, TABLE_BITS) &
+	       (BROKEN(room) ? 63 : UINT32_MAX);
 }
 
 /* The key of a place that is empty: 0, as memory is at first, but for the two
@@ -172,10 +181,7 @@ INLINE uint64_t chunk_no_key(uint32_t place)
 INLINE const struct table_entry *chunk_entry(const struct thread_state *s,
 					     uint64_t key)
 {
-	uint64_t bytes = chunk_place(key) * sizeof(s->table[0]);
-
-	PIN(bytes);
-	return (const struct table_entry *)((const char *)s->table + bytes);
+	return (const struct table_entry *)ARCH_AT(s->table, chunk_place(key));
 }
 
 /* The one beside it. */

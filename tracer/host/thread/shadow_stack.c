@@ -175,7 +175,7 @@ void shadow_leave(struct thread_state *s, uint64_t now)
 		return;
 	if (likely(rec_fits_leaf(before, duration))) {
 		s->last = now;
-		chunk_make_leaf(s->at - 1, duration);
+		chunk_make_leaf(s->at - 1, s->at[-1], duration);
 		s->top = f;
 		return;
 	}

@@ -133,36 +133,39 @@ void shadow_detach_lost(struct thread_state *s, uint64_t now);
  * segment. */
 void shadow_cover(struct thread_state *s, uint32_t index, void *fiber);
 
-/* The common case of a return: the innermost frame, which is key's, ends. If
+/* The common case of a return: f, the innermost frame, which is key's, ends. If
  * the last record is its ENTER, both become one LEAF; otherwise a LEAVE is
  * written. false: nothing was changed. chosen: where brief calls have no
  * records. */
-INLINE bool shadow_quick_leave(struct thread_state *s, uint64_t key,
-			       bool chosen)
+INLINE bool shadow_quick_leave(struct thread_state *s, struct frame *f,
+			       uint64_t key, bool chosen)
 {
 	uint64_t *const last = s->at - 1;
+	const uint64_t word = *last;
 
-	if (likely(chosen ? rec_kind(*last) == REC_ENTER :
-			    rec_may_be_leaf(*last))) {
+	if (likely(chosen ? rec_kind(word) == REC_ENTER :
+			    rec_may_be_leaf(word))) {
 		const uint64_t now = clock_ticks(), duration = now - s->last;
 
 		if (chosen && duration < s->brief)
 			return counted_brief(s, duration);
-		if (unlikely(duration > REC_LEAF_MAX) /* or negative */ ||
-		    (chosen && !rec_may_be_leaf(*last)))
+		/* Too long is negative, too. */
+		if (unlikely(ARCH_IS_LONGER(duration, REC_LEAF_BITS)) ||
+		    (chosen && !rec_may_be_leaf(word)))
 			return false;
 		s->last = now; /* first: a handler may jump away from here */
-		chunk_make_leaf(last, duration);
+		chunk_make_leaf(last, word, duration);
 	} else {
 		const struct table_entry *const e = chunk_named(s, key);
 		uint64_t gap;
 
 		if (unlikely(!e) || !chunk_quick_gap(s, &gap))
 			return false;
-		chunk_put(s, gap + e->enter + (REC_LEAVE - REC_ENTER));
+		last[1] = gap + e->enter + (REC_LEAVE - REC_ENTER);
+		chunk_publish_one(s, last + 1);
 	}
 	barrier();
-	s->top--;
+	ARCH_RENEW(s->top, f, -1);
 	return true;
 }
 

@@ -9,7 +9,10 @@
 #include <errno.h>
 #include <pthread.h>
 
-struct pool thread_no_pool;
+_Static_assert(offsetof(struct attach_mailbox, none) ==
+	       offsetof(struct attach_mailbox, native) + sizeof(uint64_t),
+	       "thread_native_generation finds one before the other");
+
 _Atomic uint32_t thread_native_watched;
 
 /* Of no generation that a pool may have. */

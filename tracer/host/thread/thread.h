@@ -18,13 +18,25 @@ extern THREAD_LOCAL struct thread_state *thread_hot;
  * they are not; thread_no_pool, whose generation is 0: find out. It is known by
  * its distance from that one, so that the hooks can look at its generation
  * without asking whether there is one, even before the loader has relocated
- * this library. */
-extern HIDDEN struct pool thread_no_pool;
+ * this library. Of thread_no_pool there is nothing but its generation, which
+ * lies in the mailbox behind the distance: both are found by one address. */
+#define thread_no_pool                                                         \
+	(*(struct pool *)((uint64_t)&process_mailbox.none -                    \
+			  offsetof(struct pool, generation)))
 
 INLINE struct pool *thread_native_pool(void)
 {
 	return (struct pool *)((uint64_t)&thread_no_pool +
 			       process_mailbox.native);
+}
+
+/* Its generation, read in any order. */
+INLINE uint32_t thread_native_generation(void)
+{
+	uint64_t none = (uint64_t)&process_mailbox.none;
+
+	ARCH_PIN_ADDRESS(none);
+	return ARCH_LOAD(none, ((const uint64_t *)none)[-1]);
 }
 
 INLINE void thread_set_native_pool(const struct pool *pool)

@@ -322,9 +322,9 @@ struct thread_state {
 	struct chunk_header scrap_head;
 	uint64_t scrap_records[SCRAP_WORDS];
 	/* The functions that the open chunk has named, table_used says where;
-	 * and the dictionary words of those that it or others had. */
-	_Alignas(2 * sizeof(struct table_entry))
-	struct table_entry table[1 << TABLE_BITS];
+	 * and the dictionary words of those that it or others had. Where a
+	 * number of whole pages is found in one instruction on any machine. */
+	_Alignas(4096) struct table_entry table[1 << TABLE_BITS];
 	struct table_word words[1 << TABLE_BITS];
 	struct counted_entry counted[1 << COUNTED_BITS];
 };
