@@ -18,6 +18,7 @@
 # as long without DEEP=1. UNTIL=SECONDS, of date +%s: what has not begun then is
 # skipped. SLOWEST=N lists the N tests that used most processor time. QUICK=1 runs
 # what needs no recording and no sanitizer: check/, unit/, replay/ and cli/.
+# EMULATED=ARCH, which in-debian.sh sets, skips what emulated.txt names.
 # Tests that could check less, as the kernel shows weft neither samples nor
 # switches (no_switches in lib.sh), are counted before the last line.
 # A test that fails is run once more when all others have ended, unless it crashed
@@ -37,6 +38,19 @@ self=$PWD/tests/run.sh
 	echo "$B has no weft yet; this builds all that tests need:" \
 		"make B=$B test-bin"
 	exit 1
+}
+
+# lacking NAME: the reason why emulation cannot run this test; false: it can.
+lacking() {
+	local pattern reason
+	while read -r pattern reason; do
+		# shellcheck disable=SC2254
+		case $1 in
+		'#'*) ;;
+		$pattern) echo "$reason" && return 0 ;;
+		esac
+	done <tests/emulated.txt
+	return 1
 }
 
 limit_of() {
@@ -83,6 +97,10 @@ one() {
 	local out=$RESULTS/$key.out verdict=$RESULTS/$key.verdict
 	if [ -n "${UNTIL-}" ] && [ "$(date +%s)" -ge "$UNTIL" ]; then
 		echo "skip $name: no time was left" | tee "$verdict"
+		return 0
+	fi
+	if [ -n "${EMULATED-}" ] && limit=$(lacking "$name"); then
+		echo "skip $name: emulated: $limit" | tee "$verdict"
 		return 0
 	fi
 	limit=$(limit_of "$file")
@@ -186,6 +204,22 @@ is_longer() {
 	grep -aqsE '\<DEEP\>|^# deep|/share\.inc' "$file"
 }
 
+# What the heads of all scripts say, read at once: a process for each of them
+# takes longer than many a test. said[deep tests/e2e/deep.sh] is set, and so on.
+declare -A said
+heads() {
+	awk 'FNR > 15 { nextfile }
+		/^# (deep|alone|time:|each:)/ {
+			what = $2
+			sub(/^# [^ ]* */, "")
+			sub(/:$/, "", what)
+			print what, FILENAME, $0
+		}' tests/*.sh tests/{cli/*,e2e,oracle,reference,viewers}/*.sh
+}
+while read -r what file rest; do
+	said[$what $file]=$rest
+done < <(heads)
+
 every() {
 	local f s e each prefix
 	for f in layers layers-seen style needs; do
@@ -213,7 +247,7 @@ every() {
 		[ -e "$f" ] || continue
 		s=${f#tests/}
 		s=${s%.sh}
-		each=$(sed -n '1,15s/^# each: //p' "$f")
+		each=${said[each $f]-}
 		[ -n "$each" ] || echo "$s script $PWD/$f"
 		for e in $each; do
 			echo "$s-$e script $PWD/$f $e"
@@ -233,12 +267,13 @@ every | while read -r name kind file with; do
 	*) continue ;;
 	esac
 	[ -z "${LONGER-}" ] || is_longer "$name" "$kind" "$file" || continue
+	short=${file#"$PWD/"}
 	[ $# -gt 0 ] || [ -n "${DEEP-}" ] ||
-		! sed -n 1,15p "$file" | grep -aq '^# deep' || continue
-	if sed -n 1,15p "$file" | grep -aq '^# alone'; then
+		[ -z "${said[deep $short]+set}" ] || continue
+	if [ -n "${said[alone $short]+set}" ]; then
 		echo "$name $kind $file $with" >>"$RESULTS/alone"
 	else
-		limit=$(limit_of "$file")
+		limit=${said[time $short]-0}
 		echo "${limit:-0} $name $kind $file $with" >>"$RESULTS/together"
 	fi
 done

@@ -16,6 +16,7 @@
 #include "tracer/host/weft.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ UNSEEN static void be_held(void)
 		return;
 	holds = 0;
 	say("held\n");
-	while (syscall(SYS_access, go, F_OK) != 0)
+	while (syscall(SYS_faccessat, AT_FDCWD, go, F_OK) != 0)
 		syscall(SYS_nanosleep, &moment, NULL);
 }
 
