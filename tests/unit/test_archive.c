@@ -47,14 +47,16 @@ static void hex_of(const struct elf_build *id, char *to)
 void test_elf_build_has_the_id_that_readelf_prints(void)
 {
 	const int fd = open("/proc/self/exe", O_RDONLY);
-	char wanted[64] = "", have[64];
+	char wanted[64] = "", have[64], self[512] = "", command[700];
 	struct elf_build id;
 	FILE *pipe;
 
 	if (system("command -v readelf >/dev/null") != 0)
 		test_skip("binutils is not installed");
-	pipe = popen("readelf -n /proc/$PPID/exe 2>/dev/null | "
-		     "sed -n 's/.*Build ID: //p'", "r");
+	REQUIRE(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	snprintf(command, sizeof(command), "readelf -n '%s' 2>/dev/null | "
+		 "sed -n 's/.*Build ID: //p'", self);
+	pipe = popen(command, "r");
 	REQUIRE(pipe);
 	if (fscanf(pipe, "%63s", wanted) != 1)
 		wanted[0] = '\0';
