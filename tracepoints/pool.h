@@ -59,10 +59,11 @@ union pool_turn {
 };
 
 /* What is recorded of Lua: nothing; each call; which functions run at ticks of
- * the CPU time, without a hook for calls; or each call, and at ticks in which
- * line it is. */
+ * the CPU time, without a hook for calls; each call, and at ticks in which
+ * line it is; or each call, but functions at ticks for a Lua state of which
+ * the table of verdicts says so (verdict_of_vm). */
 enum pool_lua { POOL_LUA_OFF = 0, POOL_LUA_EXACT = 1, POOL_LUA_SAMPLED = 2,
-		POOL_LUA_LINES = 3 };
+		POOL_LUA_LINES = 3, POOL_LUA_BUDGET = 4 };
 
 /* What is recorded of calls: each of them; or how many there were. */
 enum pool_mode { POOL_CALLS = 0, POOL_COUNTS = 1 };

@@ -56,6 +56,13 @@ static inline uint64_t verdict_of_lua(uint64_t source, uint64_t lines,
 	return verdict_id(verdict_mix(verdict_mix(source, lines), ordinal));
 }
 
+/* In place of a function's id: of a Lua state, by its serial; with COUNT it is
+ * sampled, and none of its calls is counted. */
+static inline uint64_t verdict_of_vm(uint32_t serial)
+{
+	return verdict_id(serial ^ UINT64_C(0x564d5f4c5541));
+}
+
 /* In place of a function's id: it is in the table if recording begins with the
  * function (--start-on). And of its module or source, by the same hash: it is
  * there once all its functions are. */

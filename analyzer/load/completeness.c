@@ -592,14 +592,23 @@ static void tell_reference(struct teller *t, const struct load *load)
 static void tell_noted(struct teller *t, const struct session *s)
 {
 	const uint64_t noted = SUM(s, noted), unnoted = SUM(s, unnoted);
+	const char *const at_times = session_note(s, "budget.lua");
 	char time[OUT_NUMBER], lacks[OUT_NUMBER];
 
+	out_number_time(time, (double)noted);
+	if (at_times)
+		say(t, "Lua was sampled at times, as the budget asked "
+		    "(%.400s): calls of its functions then are not counted, so "
+		    "that there were more than are shown (%s of CPU time was "
+		    "noted); weft record --lua exact counts all", at_times,
+		    time);
 	if (noted + unnoted == 0)
 		return;
-	say(t, "Lua was sampled: its functions have times (%s of CPU time was "
-	    "noted, each tick as uncertain as its count), and their calls are "
-	    "not known; weft record --lua exact counts them",
-	    out_number_time(time, (double)noted));
+	if (!at_times)
+		say(t, "Lua was sampled: its functions have times (%s of CPU "
+		    "time was noted, each tick as uncertain as its count), and "
+		    "their calls are not known; weft record --lua exact counts "
+		    "them", time);
 	if (unnoted > (noted + unnoted) / 100)
 		say(t, "for %s more Lua may have run and could not note where: "
 		    "that is its callers' time",
@@ -661,7 +670,8 @@ static void tell_budget(struct teller *t, const struct session *s)
 		    "not in the figures");
 	if (!budget)
 		return;
-	say(t, "recorded with --budget %.16s: all calls are there", budget);
+	say(t, "recorded with --budget %.16s: all %s are there", budget,
+	    session_note(s, "budget.lua") ? "native calls" : "calls");
 	if (share && strtod(share, NULL) > strtod(budget, NULL) * 1.2)
 		say(t, "the budget was not kept%s: %.16s went into what is "
 		    "recorded and into counting the rest, at last; --skip "

@@ -52,6 +52,17 @@ static bool is_sampled(const struct session *s, const struct figures *f)
 	       func_get(s->funcs, f->func)->noted;
 }
 
+/* Of a Lua function that was sampled at times there were more calls than are
+ * known, and how long one took is not. */
+static void show_sampled(const struct session *s, const struct figures *f,
+			 struct metric_value *v)
+{
+	const bool is_lua = func_get(s->funcs, f->func)->kind == FUNC_LUA;
+
+	v->is_unknown = v->count == 0 || (is_lua && v->unit == METRIC_MEAN);
+	v->is_least = is_lua && !v->is_unknown;
+}
+
 /* A getter sets only what it knows, so all else is reset here; room is not,
  * because zeroing 2200 bytes for every cell would be slow. */
 void metric_get(const struct metric *m, const struct metric_source *s,
@@ -60,7 +71,7 @@ void metric_get(const struct metric *m, const struct metric_source *s,
 	v->count = v->whole = 0;
 	v->real = 0;
 	v->text = v->brief = NULL;
-	v->is_none = v->is_unknown = v->is_blank = false;
+	v->is_none = v->is_unknown = v->is_blank = v->is_least = false;
 	v->unit = m->unit;
 	if (m->unit == METRIC_TEXT && !m->get)
 		memcpy(&v->text, (const char *)row + m->at, sizeof(v->text));
@@ -70,9 +81,8 @@ void metric_get(const struct metric *m, const struct metric_source *s,
 		m->get(s, m, row, v);
 	if ((m->flags & METRIC_KNOWN) && figures_are_untimed(row))
 		v->is_unknown = true;
-	if ((m->flags & METRIC_SEEN) && v->count == 0 && s &&
-	    is_sampled(s->session, row))
-		v->is_unknown = true;
+	if ((m->flags & METRIC_SEEN) && s && is_sampled(s->session, row))
+		show_sampled(s->session, row, v);
 	if (s && metric_is_timed(m) && !session_has_times(s->session))
 		v->is_unknown = true;
 	assert(m->unit != METRIC_TEXT || v->text || v->is_unknown);

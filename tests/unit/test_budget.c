@@ -14,6 +14,11 @@ static struct budget_function f[MOST];
 static double rate[MOST];
 static uint32_t n;
 static const double cost[2] = { 30e-9, 14e-9 };
+static double cost_of(const struct budget_function *of)
+{
+	return of->is_vm && of->verdict == VERDICT_COUNT ? 0 :
+	       cost[of->verdict];
+}
 static unsigned samples, in; /* since a verdict changed last */
 
 static void begin(void)
@@ -34,7 +39,7 @@ static double share_now(void)
 	double over = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		over += rate[i] * cost[f[i].verdict];
+		over += rate[i] * cost_of(&f[i]);
 	return over / (1 + over);
 }
 
@@ -54,7 +59,8 @@ static struct budget_sight see(double limit, double now)
 	while (root * root < in + 1)
 		root++;
 	for (uint32_t i = 0; i < n; i++)
-		f[i].rate = rate[i] * (1 - share);
+		f[i].rate = f[i].is_vm && f[i].verdict == VERDICT_COUNT ? 0 :
+			    rate[i] * (1 - share);
 	return (struct budget_sight){
 		.limit = limit, .share = (double)in / samples,
 		.error = (double)root / samples, .now = now,
@@ -171,4 +177,23 @@ void test_budget_counts_nothing_that_does_not_help(void)
 	s.other = 1e6;
 	CHECK_EQ(budget_decide(&s, f, n), 0);
 	CHECK(f[rare].verdict == VERDICT_RECORD);
+}
+
+/* A Lua state that calls a lot is sampled but for trials, ever more seldom, as
+ * nobody knows what it would cost. One that calls little stays as it is. */
+void test_budget_samples_a_lua_state_and_tries_again(void)
+{
+	uint32_t dense, sparse, changed;
+
+	begin();
+	dense = add(2e7, 50);
+	sparse = add(1e4, 1e5);
+	f[dense].is_vm = f[sparse].is_vm = true;
+	changed = run(0.05, 0, 1000);
+	CHECK_EQ(f[dense].verdict, VERDICT_COUNT);
+	CHECK_EQ(f[sparse].verdict, VERDICT_RECORD);
+	CHECK(changed > 2 && changed < 30);
+	rate[dense] = 1e4;
+	run(0.05, 1000, 2000);
+	CHECK_EQ(f[dense].verdict, VERDICT_RECORD);
 }

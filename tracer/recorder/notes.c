@@ -238,6 +238,30 @@ static void note_archive(struct meta *m, const struct archive *a)
 		meta_note(m, "archive.missing", archive_missing(a));
 }
 
+/* When Lua states were sampled, as the budget asked. */
+static void note_sampled_states(struct meta *m, const struct recording *r)
+{
+	enum { EACH = 80 }; /* characters of a time, at most */
+	const struct budget *const b = &r->budget;
+	char text[(BUDGET_TIMES + 1) * EACH] = "", to[EACH];
+
+	for (uint32_t i = 0; i < b->times && i < BUDGET_TIMES; i++) {
+		const struct budget_time *const t = &b->time[i];
+
+		snprintf(to, sizeof(to), "%.3f s",
+			 (double)(t->to - r->begin_ns) / 1e9);
+		snprintf(text + strlen(text), EACH,
+			 "%sstate %" PRIu32 " from %.3f s to %.20s",
+			 i > 0 ? ", " : "", t->vm,
+			 (double)(t->from - r->begin_ns) / 1e9,
+			 t->to == 0 ? "the end" : to);
+	}
+	if (b->times > BUDGET_TIMES)
+		snprintf(text + strlen(text), EACH, ", and later");
+	if (b->times > 0)
+		meta_note(m, "budget.lua", text);
+}
+
 static void note_budget(struct meta *m, const struct budget *b)
 {
 	meta_print(m, "budget.share", "%.2f%%", 100 * budget_share(b));
@@ -308,6 +332,7 @@ static void note_end(const struct recording *r, struct meta *m)
 	}
 	if (r->opt.budget > 0)
 		note_budget(m, &r->budget);
+	note_sampled_states(m, r);
 	if (r->sink.archive)
 		note_archive(m, &r->archive);
 	if (message_troubles()[0])

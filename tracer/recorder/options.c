@@ -544,6 +544,9 @@ static int give(struct options *o)
 {
 	if (lua_lines && opt.lua == POOL_LUA_EXACT)
 		opt.lua = POOL_LUA_LINES;
+	else if (opt.budget > 0 && opt.lua == POOL_LUA_EXACT && !has_lua &&
+		 !needs_calls())
+		opt.lua = POOL_LUA_BUDGET;
 	*o = opt;
 	return -1;
 }

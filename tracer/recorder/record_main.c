@@ -177,6 +177,7 @@ static int make_stages(struct recording *r)
 		message("there is not enough memory to record");
 		return -1;
 	}
+	r->budget.lua = r->opt.lua == POOL_LUA_BUDGET;
 	r->drain.budget = &r->budget;
 	r->drain.sent = on_sent;
 	r->drain.sent_ctx = r;

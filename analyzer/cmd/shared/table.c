@@ -62,6 +62,9 @@ static void text_cell(const struct table *t, const struct metric *m,
 		out_table_cell(t->text, "-");
 	else if (v->brief)
 		out_table_cell(t->text, v->brief);
+	else if (v->is_least)
+		out_table_cellf(t->text, ">%s",
+				out_number_count(text, v->count));
 	else if (v->unit == METRIC_TIME)
 		time_cell(t, row, (double)session_ns(s, v->count));
 	else if (v->unit == METRIC_REAL && v->real < 100 &&

@@ -188,30 +188,42 @@ static void take_off(struct coroutine *co)
 		restore_compiler(co->vm);
 }
 
+/* old: what is there, the program's or that of a time in which Lua was
+ * sampled. */
+static void put_on(struct coroutine *co, weft_lua_function old)
+{
+	const struct weft_lua_api *const api = &co->vm->lib->api;
+
+	if (old != co->vm->lib->abi->sampled_hook) {
+		co->app_hook = old;
+		co->app_mask = !old ? 0 :
+			((number_fn *)api->lua_gethookmask)(co->L);
+		co->app_count = !old ? 0 :
+			((number_fn *)api->lua_gethookcount)(co->L);
+	}
+	lua_hook_update(co);
+}
+
 void lua_hook_set(struct coroutine *co)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
-	const weft_lua_function old = ((gethook_fn *)api->lua_gethook)(co->L);
+	const bool sampled = lua_vm_is_sampled(co->vm);
+	weft_lua_function old;
 
-	if (lua_is_sampled()) {
+	if (co->vm->sampled && !sampled) /* in a time before */
+		lua_sample_end(co);
+	old = ((gethook_fn *)api->lua_gethook)(co->L);
+	if (sampled) {
 		if (is_ours(co->vm->lib->abi, old)) /* for calls */
 			take_off(lua_co_holder(co));
 		lua_co_holder(co)->hooked = true;
 		lua_sample_begin(co);
 		return;
 	}
-	if (co->vm->sampled) /* in one before */
-		lua_sample_end(co);
 	ask_compiler(co);
 	co = lua_co_holder(co);
-	if (!is_ours(co->vm->lib->abi, old)) {
-		co->app_hook = old;
-		co->app_mask = !old ? 0 :
-			((number_fn *)api->lua_gethookmask)(co->L);
-		co->app_count = !old ? 0 :
-			((number_fn *)api->lua_gethookcount)(co->L);
-		lua_hook_update(co);
-	}
+	if (!is_ours(co->vm->lib->abi, old))
+		put_on(co, old);
 	if (!co->hooked)
 		lua_func_unseen();
 	co->hooked = true;

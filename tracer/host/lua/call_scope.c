@@ -92,7 +92,7 @@ static struct thread_state *walk_sleeper(struct thread_state *s,
 {
 	struct lua_local *const me = lua_vm_local(s);
 
-	if (!me || region_only || lua_is_sampled() ||
+	if (!me || region_only || lua_vm_is_sampled(co->vm) ||
 	    lua_switch_has_kept(s, co) ||
 	    lua_co_status(co) != LUA_STATUS_YIELD)
 		return s;
@@ -233,7 +233,7 @@ static SLOW struct thread_state *settle(struct coroutine *co, uint64_t sp)
 {
 	struct thread_state *s = thread_self;
 	struct lua_local *const me = lua_vm_local(s);
-	struct frame *const walked = !me || lua_is_sampled() ? NULL :
+	struct frame *const walked = !me || lua_vm_is_sampled(co->vm) ? NULL :
 				     lua_vm_walk_room(me);
 	uint32_t count = 0;
 

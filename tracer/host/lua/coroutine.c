@@ -92,6 +92,8 @@ static void forget(void *entry, const void *is_blind)
 	/* In the next recording Lua may not be sampled. */
 	if (co->vm && co->vm->sampled)
 		lua_co_holder(co)->hooked = co->hooked = false;
+	if (co->vm)
+		co->vm->asked = co->vm->turned = co->vm->wanted = 0;
 	if (*(const bool *)is_blind || !co->vm || co->vm->interposed ||
 	    !lua_co_holder(co)->hooked)
 		co->at = NULL;
@@ -103,6 +105,27 @@ void lua_co_forget(bool is_blind)
 {
 	atomic_fetch_add(&lua_co_forgot, 1);
 	pointer_map_each(&all, forget, &is_blind);
+}
+
+static void turned(void *entry, const void *of)
+{
+	const struct lua_vm *const vm = of;
+	struct coroutine *const co = entry;
+
+	if (co->vm != vm)
+		return;
+	if (vm->turned) {
+		co->gapped = co->gapped || co->count > 0;
+		co->count = 0;
+	} else {
+		co->keeps = co->hooked = false;
+	}
+	co->asleep = 0;
+}
+
+void lua_co_turned(const struct lua_vm *vm)
+{
+	pointer_map_each(&all, turned, vm);
 }
 
 struct coroutine *lua_co_forgotten(const lua_State *L)

@@ -20,6 +20,11 @@ extern HIDDEN _Atomic uint32_t lua_co_forgot;
 /* The object of L, forgotten or not; NULL: nothing that we knew lived there. */
 struct coroutine *lua_co_forgotten(const lua_State *L);
 
+/* vm comes to be sampled: its open calls are no longer followed. Or each call
+ * is recorded again: where its coroutines stand is not known, nor have they our
+ * hook. */
+void lua_co_turned(const struct lua_vm *vm);
+
 /* How many objects were made. */
 extern HIDDEN _Atomic uint32_t lua_co_objects;
 
@@ -66,6 +71,16 @@ int lua_co_status(const struct coroutine *co);
 /* The invariants of a lua_State of a known VM, between its events: what it
  * keeps are settled frames of its own. */
 bool lua_co_valid(const struct coroutine *co);
+
+/* Is this a frame of a call of that VM's, and of no native one as well? */
+INLINE bool lua_co_is_vms(const struct lua_vm *vm, const struct frame *f)
+{
+	const struct coroutine *const co =
+		!frame_is_lua(f) || f->absorbed != FRAME_NONE_ABSORBED ? NULL :
+		lua_co_find((lua_State *)f->site);
+
+	return co && co->vm == vm;
+}
 
 /* Is this a frame of that coroutine's own? */
 INLINE bool lua_co_owns(const struct coroutine *co, const struct frame *f)

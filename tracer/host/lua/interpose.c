@@ -10,6 +10,7 @@
 #include "tracer/host/lua_func/function.h"
 #include "tracer/host/lua/library.h"
 #include "tracer/host/lua/sample.h"
+#include "tracer/host/lua/turn.h"
 #include "tracer/host/thread/thread.h"
 
 #include <errno.h>
@@ -47,14 +48,21 @@ INLINE struct lua_running runs(struct coroutine *co, long L, uint64_t sp,
 
 	lua_running.L = L;
 	lua_running.sp = sp;
-	if (lua_is_sampled())
+	if (lua_may_be_sampled())
 		lua_sample_enter(co, &was, is_resume);
 	return was;
 }
 
+/* co, NULL: not known, is about to be called or resumed. */
+INLINE void turn_back(const struct coroutine *co)
+{
+	if (unlikely(mapped_view.lua_budget) && co && lua_running.L == 0)
+		lua_turn_exact(co);
+}
+
 INLINE void has_run(const struct lua_running *was)
 {
-	if (lua_is_sampled())
+	if (lua_may_be_sampled())
 		lua_sample_leave(was);
 	lua_running = *was;
 }
@@ -199,7 +207,7 @@ OUR(lua_close)
 		return REAL(lua_close)(PASS);
 	serial = co->vm->serial;
 	main = lua_co_find(co->vm->main);
-	if (co->vm->sampled || lua_has_lines())
+	if (co->vm->sampled || lua_may_be_sampled() || lua_has_lines())
 		lua_sample_closing(co->vm);
 	lua_alloc_closing(co->vm);
 	r = ((any_fn *)co->vm->lib->api.lua_close)(PASS);
@@ -278,8 +286,9 @@ OUR(lua_resume)
 		return resume_unknown(PASS, number);
 	by = resumer_of(co->vm->lib, a, b);
 	level_to = 0;
+	turn_back(co);
 	lua_hook_back(co);
-	if (lua_is_sampled())
+	if (lua_may_be_sampled())
 		lua_sample_resumes((uint64_t)co->vm->lib->api.lua_resume,
 				   ABOVE);
 	region_depth += co->regions;
@@ -288,8 +297,8 @@ OUR(lua_resume)
 		resume_scope_begin(&scope, co, ABOVE);
 	was = runs(co, a, ABOVE, true);
 	r = ((any_fn *)co->vm->lib->api.lua_resume)(PASS);
-	has_run(&was);
 	resume_scope_end(&scope, (int)r, ABOVE);
+	has_run(&was); /* whose stack is the topmost one now */
 	co->regions = region_back(outside, (int)r == LUA_STATUS_YIELD, ABOVE);
 	at_caller(co, by, number, ABOVE);
 	return r;
@@ -378,7 +387,7 @@ INLINE long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 
 /* Sorting a table calls Lua a million times a second. */
 #define goes_on_plain_call(L, sp)                                              \
-	(lua_is_sampled() && lua_sample_goes_on(L, sp))
+	(lua_may_be_sampled() && lua_sample_goes_on(L, sp))
 #define goes_on_protected_call(L, sp) false
 
 #define CALLS(name, how)                                                       \
@@ -391,6 +400,7 @@ INLINE long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 		if (goes_on_##how(a, ABOVE))                                   \
 			return REAL(name)(PASS);                               \
 		co = called(a, number);                                        \
+		turn_back(co);                                                 \
 		was = runs(co, a, ABOVE, false);                               \
 		r = !co ? REAL(name)(PASS) :                                   \
 		    how(co, co->vm->lib->api.name, PASS);                      \

@@ -3,6 +3,7 @@
 #include "tracer/host/link/link.h"
 #include "tracer/host/link/stand_in.h"
 #include "tracer/host/lua/sample.h"
+#include "tracer/host/lua/switch.h"
 #include "tracer/host/pool/process.h"
 #include "tracer/host/thread/thread.h"
 #include "tracer/host/thread/zone.h"
@@ -27,6 +28,7 @@ THREAD_LOCAL struct lua_running lua_running;
 static THREAD_LOCAL struct ticks {
 	uint32_t process;    /* serial of the one whose timer it is, 0: none */
 	uint32_t without;    /* signals that the program had taken then */
+	int signal;
 	int timer;           /* negative: there is none for this process */
 	bool held;
 	lua_State *asked;    /* which is to note its stack; NULL: none */
@@ -67,7 +69,7 @@ static THREAD_LOCAL struct lua_vm *home;
  * while recording is off, they go on for a VM whose calls are not seen. */
 static bool is_over(void)
 {
-	return (!lua_is_sampled() && !lua_has_lines()) || !mapped_pool ||
+	return (!lua_may_be_sampled() && !lua_has_lines()) || !mapped_pool ||
 	       mapped_recorder_is_dead() || (!lua_vm_on() && !home);
 }
 
@@ -87,7 +89,15 @@ static void set_hook(const struct coroutine *co, weft_lua_function hook,
 	((sethook_fn *)co->vm->lib->api.lua_sethook)(co->L, hook, mask, count);
 }
 
-/* Is our hook in place? If not, what is there is the program's. */
+/* Is it our hook for calls? */
+static bool tells_calls(const struct lua_abi *abi, weft_lua_function hook)
+{
+	return hook == abi->hook || hook == abi->shared_hook ||
+	       hook == abi->asking_hook;
+}
+
+/* Is our hook in place? If not, what is there is the program's, but for one of
+ * a time in which calls were recorded. */
 static bool look_at_hook(struct coroutine *co)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
@@ -95,6 +105,10 @@ static bool look_at_hook(struct coroutine *co)
 
 	if (hook == co->vm->lib->abi->sampled_hook)
 		return true;
+	if (tells_calls(co->vm->lib->abi, hook)) {
+		set_hook(co, co->app_hook, co->app_mask, co->app_count);
+		return false;
+	}
 	co->app_hook = hook;
 	co->app_mask = !hook ? 0 :
 		       ((number_fn *)api->lua_gethookmask)(co->L);
@@ -148,12 +162,10 @@ static bool ask_by_hook(struct coroutine *co)
 static bool ask_our_hook(const struct coroutine *co)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
-	const struct lua_abi *const abi = co->vm->lib->abi;
 	const weft_lua_function hook = ((gethook_fn *)api->lua_gethook)(co->L);
 	const int mask = ((number_fn *)api->lua_gethookmask)(co->L);
 
-	if (hook != abi->hook && hook != abi->shared_hook &&
-	    hook != abi->asking_hook)
+	if (!tells_calls(co->vm->lib->abi, hook))
 		return false;
 	if ((mask & MASK_STAYS) == 0)
 		set_hook(co, hook, mask | MASK_COUNT, 1);
@@ -257,6 +269,34 @@ static bool ask_profiler(const struct lua_vm *vm)
 
 enum answer { NOT_LUA, ASKED, MISSED };
 
+static uint32_t count_frames(const struct thread_state *s)
+{
+	return (uint32_t)(s->top - s->frames);
+}
+
+/* Does r run on the topmost segment of this thread? */
+static bool is_here(const struct thread_state *s, const struct lua_running *r)
+{
+	return r->L != 0 && r->stack == lua_vm_stack(s) &&
+	       r->window == s->window && r->segments == s->segments - s->fiber;
+}
+
+/* Above the frames that r stands on may be some of calls that it made while
+ * each was recorded, but whose ends nobody tells any more. Where what stands on
+ * these lies, which they have called. */
+static uint32_t above_old(const struct thread_state *s,
+			  const struct lua_running *r)
+{
+	const struct coroutine *const co = !mapped_view.lua_budget ? NULL :
+					   lua_co_find((lua_State *)r->L);
+	uint32_t i = r->top;
+
+	while (co && co->vm->sampled && i < count_frames(s) &&
+	       lua_co_is_vms(co->vm, &s->frames[i]))
+		i++;
+	return i;
+}
+
 /* Does the code at this stack pointer run in the call that lua_running is, and
  * not in a native function that is recorded as that? */
 static bool is_innermost(const struct lua_running *r, uint64_t sp)
@@ -266,7 +306,25 @@ static bool is_innermost(const struct lua_running *r, uint64_t sp)
 	return s && s->generation != 0 && sp < r->sp &&
 	       r->stack == lua_vm_stack(s) &&
 	       r->segments == s->segments - s->fiber &&
-	       r->depth == shadow_depth(s);
+	       (r->depth == shadow_depth(s) ||
+		(is_here(s, r) && above_old(s, r) == count_frames(s)));
+}
+
+/* Such frames end once nothing stands on them. Returns where calls that r makes
+ * stand; 0: not here, or each is recorded. */
+static uint32_t settle(struct thread_state *s, const struct lua_running *r)
+{
+	const struct coroutine *const co = !is_here(s, r) ? NULL :
+					   lua_co_find((lua_State *)r->L);
+	const uint32_t top = !co ? 0 : above_old(s, r);
+
+	if (!co || !lua_vm_is_sampled(co->vm))
+		return 0;
+	if (top == r->top || top < count_frames(s))
+		return top;
+	shadow_unwind(s, s->frames + r->top, UNWIND_RESET, chunk_clock(s));
+	s->lua_plain = NULL;
+	return r->top;
 }
 
 /* In another window, or another recording, L must be met. */
@@ -275,6 +333,7 @@ bool lua_sample_goes_on(long L, uint64_t sp)
 	const struct lua_running *const r = &lua_running;
 
 	return r->L == L && lua_vm_on() && is_innermost(r, sp) &&
+	       thread_self->lua_top == count_frames(thread_self) &&
 	       thread_self->generation ==
 	       atomic_load_explicit(&mapped_pool->generation,
 				    memory_order_relaxed) &&
@@ -340,9 +399,11 @@ static enum answer ask(uint64_t sp)
 	if (r->L == 0 ? !home : !is_innermost(r, sp))
 		return NOT_LUA;
 	co = r->L == 0 ? find_home() : find_sampled((lua_State *)r->L);
-	if (!co)
-		return r->L == 0 && __libc_single_threaded ? NOT_LUA : MISSED;
-	return ask_state(co);
+	if (co)
+		return ask_state(co);
+	co = !mapped_view.lua_budget ? NULL : lua_co_find((lua_State *)r->L);
+	return (co && !co->vm->sampled) ||
+	       (r->L == 0 && __libc_single_threaded) ? NOT_LUA : MISSED;
 }
 
 /* Does co, whose call is the innermost one that was seen on this thread, run in
@@ -458,8 +519,8 @@ static SLOW void begin_ticks(void)
 	for (int i = 0; i < SIGNALS && t->timer < 0; i++)
 		if (!(t->without & 1u << i) &&
 		    kernel_handle(signals[i], on_signal))
-			t->timer = kernel_tick_begin(signals[i], TICK_NS,
-						     &cookie);
+			t->timer = kernel_tick_begin(t->signal = signals[i],
+						     TICK_NS, &cookie);
 	t->process = process_serial;
 	atomic_store(&has_ticks, true);
 	hold(false);
@@ -530,7 +591,7 @@ __attribute__((constructor(102))) static void begin(int argc, char **argv,
 	(void)argc;
 	(void)argv;
 	if (link_is_late() || (process_ready_early(envp) &&
-			       (lua_is_sampled() || lua_has_lines())))
+			       (lua_may_be_sampled() || lua_has_lines())))
 		stand_in_add(ours, sizeof(ours) / sizeof(ours[0]));
 }
 
@@ -549,20 +610,23 @@ void lua_sample_thread_ends(void)
 static THREAD_LOCAL bool says;
 
 /* Where the running call's frames stand. */
-static bool mark(struct lua_running *r)
+static bool mark(struct lua_running *r, const struct lua_vm *vm,
+		 const struct lua_running *was)
 {
 	struct thread_state *const s = thread_acquire(r->sp);
 
 	r->stack = NULL;
 	if (!s)
 		return false;
+	if (mapped_view.lua_budget)
+		settle(s, was);
 	r->stack = lua_vm_stack(s);
 	r->segments = s->segments - s->fiber;
 	r->depth = shadow_depth(s);
-	r->top = (uint32_t)(s->top - s->frames);
+	r->top = count_frames(s);
 	r->window = s->window;
 	r->forgot = atomic_load(&lua_co_forgot);
-	thread_lua_runs(s, r->top);
+	thread_lua_runs(s, lua_vm_is_sampled(vm) ? r->top : 0);
 	says = false;
 	thread_release(s);
 	return true;
@@ -575,7 +639,8 @@ static void unmark(const struct lua_running *was)
 
 	if (!s)
 		return;
-	thread_lua_runs(s, was->L != 0 && was->window == s->window &&
+	thread_lua_runs(s, mapped_view.lua_budget ? settle(s, was) :
+			   was->L != 0 && was->window == s->window &&
 			   was->stack == lua_vm_stack(s) ? was->top : 0);
 	thread_release(s);
 }
@@ -593,9 +658,10 @@ void lua_sample_enter(struct coroutine *co, const struct lua_running *was,
 	struct lua_running *const r = &lua_running;
 
 	r->base = 0;
-	if (!co || !lua_vm_on() || !mark(r))
+	if (!co || !lua_vm_on() || !mark(r, co->vm, was))
 		return;
-	keep_ticks();
+	if (lua_vm_is_sampled(co->vm))
+		keep_ticks();
 	if (unlikely(co->vm->lib->abi->is_jit && co->vm->sampled &&
 		     atomic_load_explicit(&profiled, memory_order_relaxed) !=
 		     co->vm))
@@ -663,12 +729,24 @@ void lua_sample_leave(const struct lua_running *was)
 
 /* -------------------------------------------------- calls that the VM makes */
 
+static void settle_running(void)
+{
+	struct thread_state *const s = !mapped_view.lua_budget ? NULL :
+				       thread_acquire(HERE);
+
+	if (!s)
+		return;
+	thread_lua_runs(s, settle(s, &lua_running));
+	thread_release(s);
+}
+
 static SLOW void calls(uint64_t fn, uint64_t sp)
 {
 	const struct lua_running *const r = &lua_running;
 	const struct coroutine *co;
 	const int saved = errno;
 
+	settle_running();
 	if (!says && lua_vm_on() && is_innermost(r, sp)) {
 		co = find_sampled((lua_State *)r->L);
 		says = true;
@@ -690,7 +768,7 @@ void lua_sample_resumes(uint64_t function, uint64_t sp)
 /* --------------------------------------------------------------------- VMs */
 
 /* Calls by the program are seen, or else it must be told when the VM ends. */
-static void settle(struct lua_vm *vm, lua_State *L)
+static void see_end(struct lua_vm *vm, lua_State *L)
 {
 	if (vm->lib->map)
 		return;
@@ -703,6 +781,53 @@ static void settle(struct lua_vm *vm, lua_State *L)
 	home = vm;
 }
 
+/* Does this thread let the signal of its ticks through? */
+static bool may_tick(void)
+{
+	const struct kernel_signals before = kernel_hold_signals();
+
+	kernel_let_signals(before);
+	return ticks.timer >= 0 && before.is_held &&
+	       (before.blocked >> (ticks.signal - 1) & 1) == 0;
+}
+
+bool lua_sample_may(struct lua_vm *vm)
+{
+	const struct coroutine *const co = lua_co_served((lua_State *)
+							 lua_running.L);
+	const struct lua_lib *const lib = vm->lib;
+
+	keep_ticks();
+	if (vm->closing || !may_tick() || !thread_self ||
+	    (vm->interposed ? !co || co->vm != vm ||
+			      lua_running.stack != lua_vm_stack(thread_self) ||
+			      lua_running.window != thread_self->window :
+			      lua_running.L != 0 || !__libc_single_threaded))
+		return false;
+	return !lib->abi->is_jit ||
+	       (lib->profile_start && lib->profile_stop &&
+		!atomic_load(&profiled) &&
+		kernel_prof().action.sa_handler == SIG_DFL);
+}
+
+void lua_sample_turns(struct thread_state *s, const struct lua_vm *vm)
+{
+	const struct lua_running *const r = &lua_running;
+	const bool is_known = vm->interposed;
+	const uint32_t segments = is_known ? r->segments : 1;
+	const uint64_t now = chunk_clock(s);
+	struct frame *f, *end;
+
+	while (s->segments - s->fiber > segments)
+		lua_switch_detach(s, SUSPEND_YIELD | SUSPEND_INFERRED, now);
+	end = s->frames + (is_known ? r->top : shadow_segment(s)->base);
+	for (f = s->top; f > end && lua_co_is_vms(vm, f - 1);)
+		f--;
+	shadow_unwind(s, f, UNWIND_RESET, now);
+	s->lua_plain = NULL;
+	thread_lua_runs(s, is_known ? r->top : 0);
+}
+
 void lua_sample_begin(struct coroutine *co)
 {
 	struct lua_vm *const vm = co->vm;
@@ -712,7 +837,7 @@ void lua_sample_begin(struct coroutine *co)
 	thread_upcalls.lua_calls = calls;
 	barrier();
 	vm->sampled = true;
-	settle(vm, co->L);
+	see_end(vm, co->L);
 	/* While nobody recorded, the one before was closed. */
 	if (mapped_view.attached && !profiler_is_ours(atomic_load(&profiled)))
 		atomic_store(&profiled, NULL);
@@ -796,6 +921,8 @@ uint64_t lua_sample_take(lua_State *L, bool any)
 	struct ticks *const t = &ticks;
 	uint64_t due;
 
+	if (mapped_view.lua_budget && t->asked)
+		settle_running();
 	hold(true);
 	if (!t->asked || (!any && t->asked != L))
 		return 0;

@@ -13,6 +13,12 @@ INLINE bool lua_is_sampled(void)
 	return unlikely(mapped_view.lua_sampled);
 }
 
+/* Or may that come to be so? */
+INLINE bool lua_may_be_sampled(void)
+{
+	return lua_is_sampled() || unlikely(mapped_view.lua_budget);
+}
+
 /* Is each call recorded, and noted at ticks which line runs? */
 INLINE bool lua_has_lines(void)
 {
@@ -38,6 +44,12 @@ extern HIDDEN THREAD_LOCAL struct lua_running lua_running;
  * ours then. A Lua function could be called on co here. */
 void lua_sample_begin(struct coroutine *co);
 void lua_sample_end(struct coroutine *co);
+/* Can it be? In a budget, it goes on as it is otherwise. Where its calls by the
+ * program are seen, the one that runs here must be known. */
+bool lua_sample_may(struct lua_vm *vm);
+/* It is so from now on: of this busy state, calls of its that nothing stands on
+ * come off. */
+void lua_sample_turns(struct thread_state *s, const struct lua_vm *vm);
 /* It is being closed. */
 void lua_sample_closing(struct lua_vm *vm);
 /* In LuaJIT's profiler, which is stopped if the recording has ended: true. */

@@ -58,7 +58,7 @@ static bool put_item(struct thread_state *s, const struct lua_vm *vm)
 		  (vm->by_layout ? VM_PEEK : 0u) |
 		  (vm->jit_stopped ? VM_JIT_OFF : 0u) |
 		  (vm->interposed ? 0u : VM_INFERRED) |
-		  (mapped_view.lua_sampled ? VM_SAMPLED : 0u) |
+		  (lua_vm_is_sampled(vm) ? VM_SAMPLED : 0u) |
 		  (vm->lib->excluded ? VM_EXCLUDED : 0u) |
 		  (vm->lib->abi->is_jit ? VM_UNTOLD_RETURNS : 0u);
 	item[3] = (uint64_t)vm->main;
@@ -94,11 +94,15 @@ void lua_vm_name_again(struct thread_state *s, const struct lua_vm *vm)
 	lua_vm_name(s, vm);
 }
 
+/* The one that ran last comes first: a budget takes the chunk for its. */
 void lua_vm_name_all(struct thread_state *s)
 {
 	struct lua_local *const me = s->lua;
+	const uint32_t first = !me || !me->co || !me->co->vm ? 0 :
+			       me->co->vm->serial;
 
-	for (uint32_t i = 0; me && i < LUA_VMS_NAMED; i++) {
+	for (uint32_t n = 0; me && n < LUA_VMS_NAMED; n++) {
+		const uint32_t i = (first + n) % LUA_VMS_NAMED;
 		const struct lua_vm *const vm = me->named[i].vm;
 
 		if (vm && vm->serial == me->named[i].serial &&
@@ -227,6 +231,21 @@ void lua_vm_end(struct lua_vm *vm)
 		atomic_store(&v->state, SLOT_FREE);
 }
 
+bool lua_vm_look(struct lua_vm *vm)
+{
+	const uint32_t now = atomic_load_explicit(&mapped_pool->generation,
+						  memory_order_acquire);
+	bool known;
+
+	if (vm->asked != now)
+		vm->wanted = verdict_find(mapped_view.verdicts,
+					  mapped_view.verdict_slots,
+					  verdict_of_vm(vm->serial), &known) ==
+			     VERDICT_COUNT;
+	vm->asked = now;
+	return vm->wanted != vm->turned;
+}
+
 /* ------------------------------------------------------------- all of them */
 
 static struct lua_vm *_Atomic vms;
@@ -283,6 +302,8 @@ static struct lua_vm *begin(lua_State *main, struct coroutine *holder,
 	vm->by_layout = vm->detached = vm->born_told = false;
 	vm->jit_on = vm->jit_stopped = vm->own_wrapper = false;
 	vm->sampled = vm->closing = vm->end_watched = false;
+	vm->turned = vm->wanted = false;
+	vm->asked = 0;
 	vm->watch = NULL;
 	if (is_new)
 		enlist(vm);

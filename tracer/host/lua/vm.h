@@ -2,7 +2,7 @@
  * follows the Lua states of the program and their coroutines. It may use
  * lua_func/, fiber/, native/ and the folders below; it must not know lua.h,
  * which lua_abi/ does. A file uses those before it: vm, coroutine, unwind,
- * switch, call_scope, library, sample, attach, interpose.
+ * switch, call_scope, library, sample, attach, turn, interpose.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -173,6 +173,9 @@ struct lua_vm {
 	bool jit_stopped;     /* turned off by us */
 	bool own_wrapper;     /* the program has a wrapper for C functions */
 	bool sampled;         /* it is noted at ticks (sample.h) */
+	bool turned;          /* as a budget asks */
+	bool wanted;          /* so a budget asks, */
+	uint32_t asked;       /* of this generation of the pool */
 	bool closing;         /* lua_close runs, or has */
 	bool end_watched;     /* it will be told of (lua_abi.watch_end) */
 	struct heap_alloc alloc; /* its own, which ours calls (alloc.h), as it
@@ -340,6 +343,20 @@ INLINE const void *lua_vm_stack(const struct thread_state *s)
 INLINE bool lua_vm_is_plain(const struct thread_state *s)
 {
 	return clock_is_tsc && !s->segment[s->segments - 1].inferred;
+}
+
+/* Is its Lua sampled, instead of each call being recorded? */
+INLINE bool lua_vm_is_sampled(const struct lua_vm *vm)
+{
+	return unlikely(mapped_view.lua_sampled ||
+			(mapped_view.lua_budget && vm->turned));
+}
+
+/* Is it to become so, or no longer? It does at a place of its own choice. */
+bool lua_vm_look(struct lua_vm *vm);
+INLINE bool lua_vm_is_to_turn(struct lua_vm *vm)
+{
+	return unlikely(mapped_view.lua_budget) && lua_vm_look(vm);
 }
 
 /* Is recording on at this moment? */

@@ -7,6 +7,7 @@
 #include "tracer/host/lua/library.h"
 #include "tracer/host/lua/sample.h"
 #include "tracer/host/lua/switch.h"
+#include "tracer/host/lua/turn.h"
 #include "tracer/host/lua_abi/abi.h"
 #include "tracer/host/pool/process.h"
 #include "tracer/host/thread/thread.h"
@@ -170,9 +171,9 @@ static SLOW void record_unknown(struct thread_state *s, lua_State *L,
 	thread_release(s);
 	if (co->vm->detached)
 		lua_hook_remove(co);
-	else if (lua_is_sampled())
-		lua_hook_set(co); /* takes that of a recording before off */
-	else
+	else if (lua_vm_is_sampled(co->vm))
+		lua_hook_set(co); /* takes that of a time before off */
+	else if (!lua_vm_is_to_turn(co->vm) || !lua_turn_sampled(co, sp))
 		record_by_asking(me, co, ar, walk, sp);
 	if (lua_has_lines() && !co->vm->detached)
 		lua_sample_lines(co);
@@ -208,7 +209,8 @@ static bool record_known(struct thread_state *s, lua_State *L,
 		return false;
 	in_place = lua_switch_is_in_place(s, co);
 	if ((!in_place && !may_switch(s, me, co)) || co->vm->detached ||
-	    lua_is_sampled() || lua_vm_is_unbound(s) ||
+	    lua_vm_is_sampled(co->vm) || lua_vm_is_to_turn(co->vm) ||
+	    lua_vm_is_unbound(s) ||
 	    !event_is_recorded(co, ar) || !event_by_layout(&e, me, co, ar))
 		return false;
 	now = chunk_clock(s);

@@ -200,6 +200,8 @@ struct pool *mapped_open(const char *text, bool attached)
 		.recording = p->recording,
 		.lua = p->lua != POOL_LUA_OFF,
 		.lua_sampled = p->lua == POOL_LUA_SAMPLED,
+		.lua_budget = p->lua == POOL_LUA_BUDGET &&
+			      p->verdict_slots > 0,
 		.lua_lines = p->lua == POOL_LUA_LINES,
 		.native = p->native != 0,
 		.waits = p->waits,

@@ -25,6 +25,7 @@ struct mapped_view {
 	uint32_t heap;    /* and those that take or give back memory? As in the
 	                   * pool */
 	bool lua_sampled; /* Lua at ticks alone? */
+	bool lua_budget;  /* or so where a verdict says it? */
 	bool lua_lines;   /* each of its calls, and at ticks their lines? */
 	bool attached;    /* will it be left again? */
 };

@@ -1,5 +1,7 @@
-/* budget.c - sums over chunks, and what follows from them. Only native
- * functions are counted: a Lua call costs its VM as much whatever its verdict.
+/* budget.c - sums over chunks, and what follows from them. Of Lua no function
+ * is counted, as each call costs its VM as much whatever its verdict: the VM is
+ * sampled. A chunk's calls of Lua are taken for those of the VM that it names
+ * first.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/budget/budget.h"
 #include "tracepoints/record.h"
@@ -45,6 +47,7 @@ struct pass {
 	const uint64_t *counted;   /* the item, or NULL */
 	uint32_t of[CHUNK_MAX_FUNCS + 1]; /* dictionary to number */
 	uint32_t module[DICT_MAX_MODULES];
+	uint32_t vm;               /* number, or NONE */
 	/* Calls that are open. */
 	struct { uint32_t index; uint64_t at; } open[DEPTH];
 	uint32_t depth;
@@ -60,6 +63,9 @@ static void pass_item(struct pass *p, const struct seen_item *i)
 		p->module[m.number] = budget_functions_module(&p->b->all, &m);
 	if (item_type(*item) == ITEM_COUNTED)
 		p->counted = item;
+	if (item_type(*item) == ITEM_VM && i->words > 1 && p->b->lua &&
+	    p->vm == NONE)
+		p->vm = budget_functions_vm(&p->b->all, (uint32_t)item[1]);
 	if (item_type(*item) != ITEM_SAMPLES)
 		return;
 	for (uint32_t k = 4; k + 1 < i->words; k += 2) {
@@ -78,7 +84,8 @@ static void pass_dictionary(struct pass *p, uint32_t n)
 		const uint32_t m = dict_kind(word) != DICT_NATIVE ?
 			(uint32_t)NONE : p->module[dict_module(word)];
 
-		p->of[i] = m == NONE ? m :
+		p->of[i] = dict_kind(word) != DICT_NATIVE ? p->vm :
+			   m == NONE ? m :
 			   budget_functions_find(&p->b->all, m,
 						 dict_offset(word));
 	}
@@ -94,6 +101,8 @@ static void count_call(struct pass *p, uint32_t index, uint64_t calls,
 		p->b->other += (double)(calls * LUA_PRICE);
 		return;
 	}
+	if (p->b->all.function[i].is_vm)
+		calls *= LUA_PRICE;
 	p->b->all.known[i].calls += (double)calls;
 	p->b->all.known[i].ticks += (double)ticks;
 }
@@ -179,6 +188,45 @@ static double seconds(const struct chunk_header *h)
 	       (double)(h->tick_end - h->tick_begin) / (double)h->tick_hz;
 }
 
+/* A Lua state comes to be sampled at that time, or no longer. */
+static void note_turn(struct budget *b, const struct budget_known *vm,
+		      uint64_t mono)
+{
+	if (vm->sampled && b->times < BUDGET_TIMES)
+		b->time[b->times] = (struct budget_time){ vm->vm, mono, 0 };
+	b->times += vm->sampled;
+	for (uint32_t k = 0; k < b->times && k < BUDGET_TIMES; k++)
+		if (!vm->sampled && b->time[k].vm == vm->vm &&
+		    b->time[k].to == 0)
+			b->time[k].to = mono;
+}
+
+/* Its chunks say what it does: it may be unable to do as it should, or come to
+ * it late. */
+static void note_vms(struct budget *b, const struct chunk_items *items)
+{
+	const struct chunk_header *const h = items->h;
+	const double ns = ((double)h->tick_begin - (double)h->pair_tick) /
+			  (double)b->rate->hz * 1e9;
+
+	for (uint32_t i = 0; i < items->n; i++) {
+		const uint64_t *const item = items->item[i].at;
+		const bool is_vm = item_type(*item) == ITEM_VM &&
+				   items->item[i].words > 2;
+		const uint32_t n = !is_vm ? (uint32_t)NONE :
+			budget_functions_vm(&b->all, (uint32_t)item[1]);
+		struct budget_known *const k = &b->all.known[n];
+		const bool sampled = is_vm && (item[2] & VM_SAMPLED) != 0;
+
+		if (n == NONE || h->tick_begin < k->seen_at ||
+		    sampled == k->sampled)
+			continue;
+		k->seen_at = h->tick_begin;
+		k->sampled = sampled;
+		note_turn(b, k, (uint64_t)fmax((double)h->pair_mono + ns, 1));
+	}
+}
+
 void budget_note(struct budget *b, const struct chunk_items *items,
 		 uint32_t words)
 {
@@ -186,8 +234,11 @@ void budget_note(struct budget *b, const struct chunk_items *items,
 	const struct chunk_header *const h = items->h;
 	const uint64_t *const chunk = (const void *)h;
 
-	if (b->limit == 0 || (h->flags & (CHUNK_META | CHUNK_PARTIAL)) != 0 ||
-	    h->pair_tick < b->changed_at ||
+	if (b->limit == 0 || (h->flags & (CHUNK_META | CHUNK_PARTIAL)) != 0)
+		return;
+	if (b->lua)
+		note_vms(b, items);
+	if (h->pair_tick < b->changed_at ||
 	    CHUNK_HEADER_WORDS + (uint64_t)h->records + h->items + h->funcs !=
 	    words)
 		return;
@@ -195,6 +246,7 @@ void budget_note(struct budget *b, const struct chunk_items *items,
 	p.record = chunk + CHUNK_HEADER_WORDS;
 	p.dict = chunk + words - h->funcs;
 	p.counted = NULL;
+	p.vm = NONE;
 	p.depth = 0;
 	p.now = 0;
 	memset(p.module, 0xff, sizeof(p.module));
@@ -231,7 +283,9 @@ static void renew_rates(struct budget *b)
 		struct budget_function *const f = &b->all.function[i];
 
 		f->rate = b->cpu_s > 0 ? k->calls / b->cpu_s : 0;
-		if (f->verdict == VERDICT_RECORD && k->calls > 0)
+		if (f->is_vm) /* its functions call each other */
+			f->ns = f->rate > 0 ? 1e9 / f->rate : 0;
+		else if (f->verdict == VERDICT_RECORD && k->calls > 0)
 			f->ns = k->ticks / k->calls / (double)b->rate->hz * 1e9;
 	}
 }
@@ -253,7 +307,7 @@ static void apply(struct budget *b, const uint8_t *was)
 {
 	const uint64_t now = rate_ticks(b->rate);
 
-	b->counted = 0;
+	b->counted = b->sampled = 0;
 	for (uint32_t i = 0; i < b->all.n; i++) {
 		enum verdict *const verdict = &b->all.function[i].verdict;
 
@@ -261,8 +315,11 @@ static void apply(struct budget *b, const uint8_t *was)
 			*verdict = was[i];
 			b->no_room++;
 		}
-		b->counted += *verdict == VERDICT_COUNT;
 		b->changes += *verdict != was[i];
+		if (b->all.function[i].is_vm)
+			b->sampled += *verdict == VERDICT_COUNT;
+		else
+			b->counted += *verdict == VERDICT_COUNT;
 	}
 	fade(b, 0);
 	b->changed_at = now;
@@ -280,7 +337,7 @@ static bool see_calls(const struct budget *b, struct budget_sight *s)
 
 	for (uint32_t i = 0; i < b->all.n; i++)
 		units += b->all.known[i].calls *
-			 budget_price(b->all.function[i].verdict);
+			 budget_price(&b->all.function[i]);
 	s->share = units * ns / 1e9 / b->cpu_s;
 	s->error = s->share / 5;
 	return (b->samples == 0 && b->cpu_s > soon_s) ||

@@ -11,10 +11,18 @@
 #include "tracer/recorder/base/rate.h"
 #include "tracer/recorder/budget/budget_known.h"
 
+/* In which a Lua state was sampled: CLOCK_MONOTONIC ns. to: 0: till the end. */
+struct budget_time {
+	uint32_t vm;
+	uint64_t from, to;
+};
+enum { BUDGET_TIMES = 16 };        /* kept */
+
 struct budget {
 	double limit;              /* 0: there is none */
 	double call_ns;            /* what a recorded call was found to cost
 				    * here; 0: not known. The owner's to set */
+	bool lua;                  /* may Lua be sampled? The owner's to set */
 	struct pool_owner *owner;
 	const struct rate *rate;
 	struct budget_functions all;
@@ -24,9 +32,12 @@ struct budget {
 	double cpu_s, other;       /* other: as in struct budget_sight */
 	uint64_t judged_ms;        /* verdicts were judged last */
 	double share;              /* what recording took, when it was judged */
+	uint32_t sampled;          /* Lua states, and */
 	uint32_t counted;          /* functions, at this time, */
 	uint32_t changes;          /* and verdicts that changed, so far */
 	uint32_t no_room;          /* verdicts that had none in the pool */
+	uint32_t times;            /* in which Lua states were sampled; the */
+	struct budget_time time[BUDGET_TIMES]; /* first of them */
 };
 
 /* limit: below 1; 0: there is no budget, and nothing below does anything.

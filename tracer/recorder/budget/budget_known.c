@@ -86,10 +86,8 @@ uint32_t budget_functions_module(struct budget_functions *f,
 	return i;
 }
 
-uint32_t budget_functions_find(struct budget_functions *f, uint32_t module,
-			       uint64_t offset)
+static uint32_t find(struct budget_functions *f, uint64_t id)
 {
-	const uint64_t id = verdict_of_native(f->module[module].hash, offset);
 	uint32_t at = name_set_place(id);
 	bool known;
 
@@ -112,4 +110,21 @@ uint32_t budget_functions_find(struct budget_functions *f, uint32_t module,
 	f->function[f->n] = (struct budget_function){ 0 };
 	take_place(f, f->n);
 	return f->n++;
+}
+
+uint32_t budget_functions_find(struct budget_functions *f, uint32_t module,
+			       uint64_t offset)
+{
+	return find(f, verdict_of_native(f->module[module].hash, offset));
+}
+
+uint32_t budget_functions_vm(struct budget_functions *f, uint32_t serial)
+{
+	const uint32_t i = find(f, verdict_of_vm(serial));
+
+	if (i != BUDGET_NONE) {
+		f->function[i].is_vm = true;
+		f->known[i].vm = serial;
+	}
+	return i;
 }

@@ -1,5 +1,5 @@
-/* budget_known.h - the native functions that chunks have named. Knows nothing
- * of what calls cost.
+/* budget_known.h - the native functions and Lua states that chunks have named.
+ * Knows nothing of what calls cost.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -13,6 +13,9 @@ enum {
 
 struct budget_known {
 	uint64_t id;               /* as in verdict.h */
+	uint32_t vm;               /* serial of the Lua state that it is, */
+	bool sampled;              /* and whether that was sampled */
+	uint64_t seen_at;          /* at that tick, last */
 	double calls, ticks;       /* since the last change; ticks: of calls
 	                            * that were recorded */
 };
@@ -46,3 +49,5 @@ uint32_t budget_functions_module(struct budget_functions *f,
  * with it, or there is no room: then it is BUDGET_NONE. */
 uint32_t budget_functions_find(struct budget_functions *f, uint32_t module,
 			       uint64_t offset);
+/* The same of the Lua state with this serial. */
+uint32_t budget_functions_vm(struct budget_functions *f, uint32_t serial);

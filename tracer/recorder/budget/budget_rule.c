@@ -14,9 +14,14 @@ static const double short_ns = 20;      /* shorter times are the probe's */
 static const double small = 500;        /* such a part is no gain */
 enum { HOLD_S = 2, HOLD_DOUBLED = 7 };
 
-double budget_price(enum verdict verdict)
+static double least_price(const struct budget_function *f)
 {
-	return verdict == VERDICT_COUNT ? counted_price : 1;
+	return f->is_vm ? 0 : counted_price;
+}
+
+double budget_price(const struct budget_function *f)
+{
+	return f->verdict == VERDICT_COUNT ? least_price(f) : 1;
 }
 
 /* A share of the whole as a part of what is not it: what changes if a cost
@@ -57,7 +62,7 @@ static double unit_of(const struct budget_sight *s,
 	double units = s->other, unit;
 
 	for (uint32_t i = 0; i < n; i++)
-		units += f[i].rate * budget_price(f[i].verdict);
+		units += f[i].rate * budget_price(&f[i]);
 	unit = units > 0 ? over(s->share) / units : 0;
 	return unit > least_unit ? unit : least_unit;
 }
@@ -65,7 +70,7 @@ static double unit_of(const struct budget_sight *s,
 /* What counting the function spares, or costs less than recording it. */
 static double spared(const struct budget_function *f, double unit)
 {
-	return f->rate * (1 - counted_price) * unit;
+	return f->rate * (1 - least_price(f)) * unit;
 }
 
 static void demote_one(const struct budget_sight *s, struct budget_function *f)

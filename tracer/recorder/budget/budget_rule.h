@@ -12,6 +12,8 @@ struct budget_function {
 	enum verdict verdict;      /* what holds; budget_decide changes it */
 	uint32_t demotions;        /* how often it came to be counted, */
 	double held;               /* s: it stays so at least until then */
+	bool is_vm;                /* a Lua state, of whose calls none costs
+				    * anything while it is not recorded */
 };
 
 /* What was seen of the program since a verdict changed last. */
@@ -25,7 +27,7 @@ struct budget_sight {
 };
 
 /* What a call costs, as a part of what a recorded one does. */
-double budget_price(enum verdict);
+double budget_price(const struct budget_function *);
 
 /* Change verdicts, if the share is surely above the limit, or surely below
  * half of it. Counted are from then on, until the rest should cost 0.7 of the
