@@ -353,7 +353,7 @@ static bool is_same_work(const struct join *j)
 	}
 	return raw > 0.9 * tick * s->reference.ns &&
 	       (!s->net.is_net || !is_same_build(j) ||
-		net < 1.5 * tick * s->reference.ns);
+		net < 2 * tick * s->reference.ns);
 }
 
 /* ---- division ----------------------------------------------------------- */

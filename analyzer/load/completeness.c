@@ -338,8 +338,9 @@ static void tell_jit(struct teller *t, const struct session *s)
 			 "%.1f times the CPU time", recorded / r->ns);
 	if (off > 0)
 		say(t, "LuaJIT's compiler was off in %" PRIu64 " of %" PRIu64
-		    " Lua states: times are the interpreter's; counts are "
-		    "exact%s", off, s->vm_count + s->beyond.vms, slower);
+		    " Lua states: counts are exact; times are the "
+		    "interpreter's, which ranks functions otherwise (weft "
+		    "record --lua sampled leaves it on)%s", off, s->vm_count + s->beyond.vms, slower);
 }
 
 /* Only functions that are in the figures count. */
@@ -554,7 +555,8 @@ static void tell_as_it_runs(struct teller *t, const struct session *s,
 		say(t, "the reference (%s, %s of CPU time) is not used: the "
 		    "recorded run %s", count, cpu, jit_off(s) > 0 ?
 		    "took another CPU time, as LuaJIT's compiler was off" :
-		    "did not do the same work, by its CPU time");
+		    "did not do the same work, by its CPU time, or the "
+		    "machine was too busy: record again");
 	if (!(s->net.is_net & NET_REFERENCE))
 		return;
 	say(t, "self and total are those of the program as it runs unrecorded, "

@@ -256,7 +256,8 @@ void diagnose_partial(const char *path, const struct diagnose_facts *facts)
 				"records it");
 	if (facts->trouble & TROUBLE_JIT_OFF)
 		message_summary("LuaJIT's compiler was off, so that each call "
-				"is seen: --lua sampled leaves it on");
+				"is seen: Lua ran slower, each function in "
+				"another measure; --lua sampled leaves it on");
 	if (facts->trouble & TROUBLE_LUA_PASSED)
 		message("a library uses the Lua that is linked into the "
 			"program, and not all of it is seen: open the library "
