@@ -31,3 +31,9 @@ id=$(awk -F, 'NR == 2 { print $11 }' "$T/path")
 COLUMNS=500 "$WEFT" path --id "$id" "$T/trace" >"$T/said" || fail "weft path --id"
 grep -q "^1\. coroutine: .*, coroutine $id\$" "$T/said" || fail "no title"
 grep -q ' suspended .*thread .*run_all' "$T/said" || fail "no resumer"
+
+# In a pipe, its lines end, however long the stacks are.
+"$WEFT" path --id "$id" "$T/trace" | sed '1,/^1\./d' >"$T/said"
+awk '{ most = length > most ? length : most }
+	END { exit most < 120 || most > 160 }' "$T/said" ||
+	fail "in a pipe, lines are: $(wc -L <"$T/said")"
