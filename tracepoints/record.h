@@ -99,7 +99,9 @@ enum rec_kind {
  *   WAIT     address of the object; tid of the thread that held it then, 0:
  *            none, or not known; mostly also two indices of the dictionary, or
  *            REC_FUNC_OMITTED: what lies at that address, and the code that
- *            makes the call
+ *            makes the call; of a wait on a condition, mostly three more: the
+ *            address of its mutex, an index or REC_FUNC_OMITTED: what lies
+ *            there, and after how many ns it gives up, 0: never
  *   HEAP     address of the block; but for a free: its size, an index of the
  *            dictionary or REC_FUNC_OMITTED: the code that makes the call; of a
  *            move: the block's address before; ticks since the move began, when

@@ -457,10 +457,15 @@ static int check_resume(const struct chunk *c, size_t i, size_t n)
 	return check_frames(c, c->records + i + 4, (size_t)frames);
 }
 
-/* What a WAIT names: where its object lies, and who calls. */
+/* What a WAIT names: where its object lies, who calls, and where the mutex of a
+ * condition lies. */
 static int check_wait(const struct chunk *c, size_t i, size_t n)
 {
-	for (size_t k = i + 3; k < i + n && k < i + 5; k++) {
+	const bool has_mutex = rec_func(c->records[i]) == WAIT_CONDITION;
+
+	for (size_t k = i + 3; k < i + n && k < i + (has_mutex ? 7 : 5); k++) {
+		if (k == i + 5)
+			continue;
 		const uint64_t index = rec_value(c->records[k]);
 
 		if (index != REC_FUNC_OMITTED && index >= c->header.funcs)

@@ -135,6 +135,10 @@ void replay_emit_wait(struct replay *r, struct stream *st,
 	e.owner = (uint32_t)rec_value(record[2]);
 	e.place = named_in(r, record, n, 3);
 	e.site = named_in(r, record, n, 4);
+	if (n > 5 && e.reason == WAIT_CONDITION)
+		e.mutex = rec_value(record[5]);
+	e.mutex_place = e.mutex ? named_in(r, record, n, 6) : 0;
+	e.left = e.mutex && n > 7 ? rec_value(record[7]) : 0;
 	if (r->sink->wait)
 		r->sink->wait(r->ctx, &e);
 }

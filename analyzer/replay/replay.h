@@ -85,6 +85,10 @@ struct replay_event {
 	const struct chunk *counted;
 	const func_id *names;
 	uint64_t node;
+	/* wait, on a condition: its mutex, or 0, and where that lies, or 0;
+	 * after how many ns it gives up, 0: never. */
+	uint64_t mutex, left;
+	func_id mutex_place;
 	enum replay_deferred deferred;  /* enter, leave */
 	const struct stream *stream;    /* its stack: after an enter, a leave
 	                                 * and a resume; before a suspend */

@@ -230,6 +230,32 @@ void test_decode_wait_names_what_there_is(void)
 	CHECK(!takes_wait(0, REC_FUNC_OMITTED + 1));
 }
 
+static bool takes_mutex(uint32_t flags, uint64_t place)
+{
+	cb_begin(&b, 1, 2, 0, 1000);
+	cb_enter(&b, "f", 5);
+	cb_wait(&b, flags, 4096, 0, 0);
+	cb_operand(&b, 0);
+	cb_operand(&b, 0);
+	cb_operand(&b, 8192);
+	cb_operand(&b, place);
+	cb_operand(&b, 99);
+	cb_leave(&b, "f", 1);
+	cb_end(&b, 1100);
+	return verdict()[0] == '\0';
+}
+
+/* Where the mutex of a condition lies, too; other waits have none. */
+void test_decode_wait_names_a_mutex(void)
+{
+	CHECK(takes_mutex(WAIT_CONDITION, 0));
+	CHECK(takes_mutex(WAIT_CONDITION, REC_FUNC_OMITTED));
+	CHECK(!takes_mutex(WAIT_CONDITION, 1));
+	CHECK(refused("WAIT names 1 of 1"));
+	CHECK(takes_mutex(WAIT_CONDITION | WAIT_ENDS, 1));
+	CHECK(takes_mutex(WAIT_MUTEX, 1));
+}
+
 static bool takes_heap(uint32_t flags, uint64_t site)
 {
 	cb_begin(&b, 1, 2, 0, 1000);

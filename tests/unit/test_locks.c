@@ -112,3 +112,107 @@ void test_locks_unseen(void)
 	mem_free(stacks);
 	mem_free(list);
 }
+
+/* ---- a wait on a condition, which takes its mutex again ---- */
+
+static const struct waits_object work = { 0, WAIT_CONDITION, 0x2000 };
+
+static struct waits_span on_work(ticks begin, ticks end, uint32_t thread)
+{
+	return (struct waits_span){ .of = work, .begin = begin, .end = end,
+		.thread = thread, .stack = 1, .mutex = lock.address };
+}
+
+/* The calls that let others go on are of these functions. */
+static void begin(struct waits *w, struct session *s, const char *name)
+{
+	const func_id f = func_special(s->funcs, name);
+
+	waits_init(w, s);
+	CHECK(stack_table_push(w->stacks, 0, f, 0) == 1);
+	w->spans = mem_alloc(10 * sizeof(*w->spans));
+	w->ends = mem_alloc(10 * sizeof(*w->ends));
+	w->sleeps = mem_alloc(10 * sizeof(*w->sleeps));
+	w->span_room = w->end_room = w->sleep_room = 10;
+}
+
+static void put_end(struct waits *w, const struct waits_object *of, ticks at,
+		    uint32_t thread)
+{
+	w->ends[w->end_count++] = (struct waits_end){ *of, at, thread, 1, 0 };
+}
+
+/* From which tick to which a thread waited for the object; as from * 1000 +
+ * to. */
+static uint64_t waited(const struct waits *w, const struct waits_object *of,
+		       uint32_t thread)
+{
+	for (size_t i = 0; i < w->span_count; i++)
+		if (waits_compare(&w->spans[i].of, of) == 0 &&
+		    w->spans[i].thread == thread)
+			return w->spans[i].begin * 1000 + w->spans[i].end;
+	return 0;
+}
+
+/* Thread 0 lets one go on at 40 and keeps the mutex until 70; 1 has it then,
+ * until 80. Where it is known, 2 is blocked from 45 to 72. */
+void test_locks_condition(void)
+{
+	for (int is_known = 0; is_known < 2; is_known++) {
+		struct session *const s = session_new(0);
+		struct waits w;
+
+		begin(&w, s, "pthread_cond_signal");
+		w.spans[w.span_count++] = on_work(10, 90, 1);
+		w.spans[w.span_count++] = on_work(5, 73, 2);
+		put_end(&w, &work, 40, 0);
+		put_end(&w, &work, 41, 0);
+		put_end(&w, &lock, 70, 0);
+		put_end(&w, &lock, 80, 2);
+		if (is_known) {
+			w.sleeps[0] = (struct waits_sleep){ 2, 45, 72 };
+			w.sleeps[1] = (struct waits_sleep){ 2, 6, 42 };
+			w.sleeps[2] = (struct waits_sleep){ 1, 11, 88 };
+			w.sleep_count = 3;
+		}
+		waits_sort(&w);
+		CHECK_EQ(waited(&w, &work, 2), is_known ? 5045 : 5040);
+		CHECK_EQ(waited(&w, &lock, 2), is_known ? 45073 : 40073);
+		/* It slept until it had no core, or that is not known. */
+		CHECK_EQ(waited(&w, &work, 1), is_known ? 10090 : 10041);
+		CHECK_EQ(waited(&w, &lock, 1), is_known ? 0 : 41090);
+		waits_fini(&w);
+		session_free(s);
+	}
+}
+
+/* All are let go on at 40; 3 gave up at 30, when 4 had the mutex, and 5, which
+ * came late, is not. Nobody has the mutex when 6 goes on. */
+void test_locks_condition_all(void)
+{
+	struct session *const s = session_new(0);
+	struct waits w;
+
+	begin(&w, s, "pthread_cond_broadcast");
+	w.spans[w.span_count++] = on_work(10, 60, 1);
+	w.spans[w.span_count++] = on_work(11, 70, 2);
+	w.spans[w.span_count++] = on_work(12, 36, 3);
+	w.spans[2].until = 30;
+	w.spans[w.span_count++] = on_work(50, 90, 5);
+	w.spans[w.span_count++] = on_work(13, 42, 6);
+	put_end(&w, &lock, 35, 4);
+	put_end(&w, &work, 40, 0);
+	put_end(&w, &lock, 58, 0);
+	put_end(&w, &lock, 65, 1);
+	waits_sort(&w);
+	CHECK_EQ(waited(&w, &work, 1), 10040);
+	CHECK_EQ(waited(&w, &lock, 1), 40060);
+	CHECK_EQ(waited(&w, &lock, 2), 40070);
+	CHECK_EQ(waited(&w, &work, 3), 12030);
+	CHECK_EQ(waited(&w, &lock, 3), 30036);
+	CHECK_EQ(waited(&w, &work, 5), 50090);
+	CHECK_EQ(waited(&w, &work, 6), 13042);
+	CHECK_EQ(waited(&w, &lock, 6), 0);
+	waits_fini(&w);
+	session_free(s);
+}

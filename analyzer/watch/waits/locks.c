@@ -36,7 +36,7 @@ static ticks give(struct turns *t, const struct waits_span *s, bool *any)
 	size_t i = ORDER_FIRST(k, t->count, t->end[k].at <= s->begin);
 
 	*any = false;
-	for (; i < t->count && t->end[i].at < s->end; i++) {
+	for (; i < t->count && t->end[i].at <= s->end; i++) {
 		if (t->end[i].thread == s->thread)
 			continue; /* it gives a mutex back, and waits then */
 		add_turn(&t->turn[i], waits_cut(t->of, from),
@@ -177,13 +177,19 @@ static void add_span(struct stacks *to, struct turns *t,
 {
 	const ticks all = waits_part(t->of, s->begin, s->end);
 	const bool counts = waits_is_in(t->of, s->begin);
+	struct locks_stack left = { LOCKS_UNSEEN, 0, s->owner, counts, 0, 0,
+				    0 };
 	bool any;
-	const ticks rest = give(t, s, &any);
 
 	add(to, &(struct locks_stack){ LOCKS_WAITS, s->stack, 0, counts, all, 0,
 				       all });
-	add(to, &(struct locks_stack){ any ? LOCKS_FREE : LOCKS_UNSEEN, 0,
-				       any ? 0 : s->owner, 1, rest, 0, rest });
+	left.waiting = left.longest = give(t, s, &any);
+	if (any) {
+		left.role = LOCKS_FREE;
+		left.owner = 0;
+	}
+	if (left.waiting > 0 || !any)
+		add(to, &left);
 }
 
 ORDER_BY(by_role, struct locks_stack,
@@ -225,7 +231,7 @@ static void see_turns(const struct waits *w, const struct waits_span *s,
 		(waits_compare(&w->ends[k].of, &s->of) ?:
 		 ORDER(w->ends[k].at, s->begin + 1)) < 0);
 
-	for (; i < w->end_count && w->ends[i].at < s->end &&
+	for (; i < w->end_count && w->ends[i].at <= s->end &&
 	     waits_compare(&w->ends[i].of, &s->of) == 0; i++) {
 		const struct waits_end *const e = &w->ends[i];
 

@@ -430,7 +430,7 @@ static ticks add_waits(struct path *p, struct path_step s,
 	for (; s.begin < end && i < all->end_count; i++) {
 		const struct waits_end *const e = &all->ends[i];
 
-		if (waits_compare(&e->of, &w->of) != 0 || e->at >= w->end)
+		if (waits_compare(&e->of, &w->of) != 0 || e->at > w->end)
 			break;
 		if (e->thread == w->thread)
 			continue; /* it gives a mutex back, and waits then */

@@ -6,6 +6,8 @@
 #include "analyzer/base/vec.h"
 #include "analyzer/watch/site.h"
 
+#include <string.h>
+
 /* A call that waits: its frame's depth, and its span. */
 struct waits_open { uint32_t depth; size_t span; };
 
@@ -18,7 +20,8 @@ void waits_fini(struct waits *w)
 {
 	for (size_t i = 0; i < w->lane_room; i++)
 		mem_free(w->lanes[i].open);
-	mem_free_all(w->lanes, w->spans, w->ends, w->births, w->times);
+	mem_free_all(w->lanes, w->spans, w->ends, w->births, w->times,
+		     w->sleeps);
 	stack_table_free(w->stacks);
 }
 
@@ -65,6 +68,15 @@ static void add_birth(struct waits *w, const struct replay_event *e,
 			.is_made = !detaches };
 }
 
+/* When the call gives up; 0: never. */
+static ticks until_of(const struct waits *w, const struct replay_event *e)
+{
+	const ticks left = (ticks)((unsigned __int128)e->left *
+				   w->session->tick_hz / 1000000000);
+
+	return e->left > 0 && left < UINT64_MAX / 4 ? e->tick + left : 0;
+}
+
 /* A call may say two things: that it lets a mutex go, and that it waits. */
 static void on_wait(void *ctx, const struct replay_event *e)
 {
@@ -91,7 +103,9 @@ static void on_wait(void *ctx, const struct replay_event *e)
 			.of = object_of(e), .begin = f.is_known ? f.entry :
 			e->tick, .end = e->tick, .thread = e->thread,
 			.owner = e->owner, .stack = stack, .place = e->place,
-			.is_open = true };
+			.is_open = true, .mutex = e->mutex,
+			.mutex_place = e->mutex_place,
+			.until = until_of(w, e) };
 }
 
 static struct waits_times *times(struct waits *w, uint32_t thread)
@@ -127,12 +141,33 @@ static uint32_t kind_at(struct waits *w, const struct stream *st)
 	       (uint32_t)WAITS_CALL : (uint32_t)WAITS_OTHER;
 }
 
+/* A time comes in parts where a chunk ends in it. */
+static void on_sleep(void *ctx, const struct stream *st, ticks from, ticks to,
+		     bool ready)
+{
+	struct waits *const w = ctx;
+	const struct waits_lane *const l = lane(w, st);
+	const uint32_t thread = stream_thread(st);
+	struct waits_sleep *const last = w->sleep_count == 0 ? NULL :
+					 &w->sleeps[w->sleep_count - 1];
+
+	if (ready || l->count == 0 ||
+	    w->spans[l->open[l->count - 1].span].mutex == 0)
+		return;
+	if (last && last->thread == thread && last->to == from)
+		last->to = to;
+	else
+		*vec_add(&w->sleeps, &w->sleep_room, &w->sleep_count) =
+			(struct waits_sleep){ thread, from, to };
+}
+
 static void on_off(void *ctx, const struct stream *st, ticks from, ticks to,
 		   bool ready)
 {
 	struct waits *const w = ctx;
 	struct waits_times *const t = times(w, stream_thread(st));
 
+	on_sleep(ctx, st, from, to, ready);
 	if (ready)
 		t->ready += waits_part(w, from, to);
 	else
@@ -212,7 +247,7 @@ static ticks on_calls(void *ctx, const struct replay_event *e,
 }
 
 const struct replay_sink waits_sink = { .wait = on_wait, .leave = on_leave,
-					.calls = on_calls };
+					.calls = on_calls, .off = on_sleep };
 const struct replay_sink waits_times_sink = {
 	.wait = on_wait, .leave = on_leave, .off = on_off, .pass = on_pass,
 	.chunk_begin = on_chunk_begin };
@@ -269,6 +304,162 @@ static int compare_ends(const void *a, const void *b)
 
 ORDER_BY(by_birth, struct waits_birth,
 	 waits_compare(&x->of, &y->of) ?: UP(begin))
+ORDER_BY(by_sleep, struct waits_sleep, UP(thread) ?: UP(from))
+
+/* ---- mutexes that waits on conditions take again ------------------------
+ * Which waiter a signal lets go on is not recorded. Among those that wait then,
+ * it is the one that returns first: whoever does was let go on, and exchanging
+ * two of them would not change how long they wait together. */
+
+/* Those that wait for one condition at a moment. */
+struct waiting { struct waits_span **now; size_t count, room; };
+
+static bool gives_up(const struct waits_span *s)
+{
+	return s->until != 0 && s->until <= s->end && !s->is_open;
+}
+
+static bool returns_before(const struct waits_span *a,
+			   const struct waits_span *b)
+{
+	return (ORDER(gives_up(a), gives_up(b)) ?:
+		ORDER(a->is_open, b->is_open) ?: ORDER(a->end, b->end)) < 0;
+}
+
+static void let_go(struct waiting *g, ticks at, bool all)
+{
+	struct waits_span *first = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < g->count; i++) {
+		struct waits_span *const s = g->now[i];
+
+		if (s->end <= at || s->let_go != 0 ||
+		    (gives_up(s) && s->until <= at))
+			continue;
+		g->now[kept++] = s;
+		first = !first || returns_before(s, first) ? s : first;
+		s->let_go = all ? at : 0;
+	}
+	g->count = kept;
+	if (first)
+		first->let_go = at;
+}
+
+static bool lets_all_go(const struct waits *w, const struct waits_end *e)
+{
+	const func_id func = stack_table_get(w->stacks, e->stack)->func;
+
+	return strstr(func_get(w->session->funcs, func)->name, "broadcast");
+}
+
+/* The waits for the condition of the first of these. Returns how many. */
+static size_t let_all_go(const struct waits *w, struct waits_span *s, size_t n,
+			 struct waiting *g)
+{
+	const struct waits_object *const of = &s->of;
+	size_t i = ORDER_FIRST(k, w->end_count,
+			       waits_compare(&w->ends[k].of, of) < 0);
+	size_t k = 0;
+
+	g->count = 0;
+	for (; i < w->end_count && waits_compare(&w->ends[i].of, of) == 0;
+	     i++) {
+		const struct waits_end *const e = &w->ends[i];
+
+		for (; k < n && waits_compare(&s[k].of, of) == 0 &&
+		     s[k].begin < e->at; k++)
+			*vec_add(&g->now, &g->room, &g->count) = &s[k];
+		let_go(g, e->at, lets_all_go(w, e));
+	}
+	for (k = 0; k < n && waits_compare(&s[k].of, of) == 0; k++)
+		if (s[k].let_go == 0 && gives_up(&s[k]))
+			s[k].let_go = s[k].until;
+	return k;
+}
+
+/* When a wait on a condition that was let go on was blocked again, or, where
+ * that is not known, was let go on; UINT64_MAX: it was not blocked any more. */
+static ticks blocked_again(const struct waits *w, const struct waits_span *s)
+{
+	const size_t i = ORDER_FIRST(k, w->sleep_count,
+		(ORDER(w->sleeps[k].thread, s->thread) ?:
+		 ORDER(w->sleeps[k].from, s->let_go + 1)) < 0);
+	const struct waits_sleep *const sleep = w->sleeps;
+
+	if (i < w->sleep_count && sleep[i].thread == s->thread &&
+	    sleep[i].from < s->end)
+		return sleep[i].from;
+	return i > 0 && sleep[i - 1].thread == s->thread &&
+	       sleep[i - 1].to >= s->let_go ? UINT64_MAX : s->let_go;
+}
+
+/* Does a call of another thread let the mutex go after that moment? */
+static bool is_kept(const struct waits *w, const struct waits_object *mutex,
+		    const struct waits_span *s, ticks from)
+{
+	size_t i = ORDER_FIRST(k, w->end_count,
+		(waits_compare(&w->ends[k].of, mutex) ?:
+		 ORDER(w->ends[k].at, from)) <= 0);
+
+	for (; i < w->end_count && w->ends[i].at < s->end &&
+	     waits_compare(&w->ends[i].of, mutex) == 0; i++)
+		if (w->ends[i].thread != s->thread)
+			return true;
+	return false;
+}
+
+/* Blocked time from then on was for the mutex. */
+static void move_time(struct waits *w, const struct waits_span *s, ticks from)
+{
+	struct waits_times *const t = s->thread < w->time_count ?
+				      &w->times[s->thread] : NULL;
+	size_t i = ORDER_FIRST(k, w->sleep_count,
+		(ORDER(w->sleeps[k].thread, s->thread) ?:
+		 ORDER(w->sleeps[k].from, from)) < 0);
+	ticks sum = from == s->let_go ? waits_part(w, from, s->end) : 0;
+
+	for (; i < w->sleep_count && w->sleeps[i].thread == s->thread &&
+	     w->sleeps[i].to <= s->end && from != s->let_go; i++)
+		sum += waits_part(w, w->sleeps[i].from, w->sleeps[i].to);
+	if (!t)
+		return;
+	sum = MIN(sum, t->blocked[WAIT_CONDITION]);
+	t->blocked[WAIT_CONDITION] -= sum;
+	t->blocked[WAIT_MUTEX] += sum;
+}
+
+static void divide(struct waits *w, size_t span)
+{
+	struct waits_span s = w->spans[span];
+	const struct waits_object mutex = { s.of.process, WAIT_MUTEX, s.mutex };
+	const ticks from = s.mutex == 0 || s.let_go == 0 ? UINT64_MAX :
+			   blocked_again(w, &s);
+
+	if (from == UINT64_MAX || !is_kept(w, &mutex, &s, from))
+		return;
+	move_time(w, &s, from);
+	w->spans[span].end = from;
+	w->spans[span].is_open = false;
+	s.of = mutex;
+	s.begin = from;
+	s.place = s.mutex_place;
+	s.mutex = 0;
+	*vec_add(&w->spans, &w->span_room, &w->span_count) = s;
+}
+
+static void divide_all(struct waits *w)
+{
+	const size_t count = w->span_count;
+	struct waiting g = { .now = NULL };
+
+	for (size_t i = 0; i < count;)
+		i += w->spans[i].mutex == 0 ? 1 :
+		     let_all_go(w, w->spans + i, count - i, &g);
+	for (size_t i = 0; i < count; i++)
+		divide(w, i);
+	mem_free(g.now);
+}
 
 static void drop_others(struct waits *w)
 {
@@ -283,8 +474,11 @@ static void drop_others(struct waits *w)
 
 void waits_sort(struct waits *w)
 {
-	drop_others(w);
 	order_sort(w->births, w->birth_count, by_birth);
-	order_sort(w->spans, w->span_count, compare_spans);
 	order_sort(w->ends, w->end_count, compare_ends);
+	order_sort(w->sleeps, w->sleep_count, by_sleep);
+	order_sort(w->spans, w->span_count, compare_spans);
+	divide_all(w);
+	drop_others(w);
+	order_sort(w->spans, w->span_count, compare_spans);
 }

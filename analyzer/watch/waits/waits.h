@@ -18,7 +18,8 @@ struct waits_object {
 	uint64_t address;
 };
 
-/* A call that waited. */
+/* A call that waited. A wait on a condition is one until it is let go on, and
+ * one for the mutex that it takes again, if it had to wait for that. */
 struct waits_span {
 	struct waits_object of;
 	ticks begin, end;
@@ -28,6 +29,11 @@ struct waits_span {
 	func_id place;           /* where the object lies, as a function; or
 	                          * 0 */
 	bool is_open;            /* it had not ended when the records did */
+	/* Private, of a condition: its mutex, or 0, where that lies, when the
+	 * call gives up, and when it was let go on; 0: never. */
+	uint64_t mutex;
+	func_id mutex_place;
+	ticks until, let_go;
 };
 
 /* A call that found others waiting, and let one or all go on. */
@@ -79,7 +85,10 @@ struct waits {
 	ticks from, to;
 	/* Private. */
 	const struct session *session;
-	size_t span_room, end_room, birth_room;
+	size_t span_room, end_room, birth_room, sleep_room;
+	/* Times for which threads were blocked in waits on conditions. */
+	struct waits_sleep { uint32_t thread; ticks from, to; } *sleeps;
+	size_t sleep_count;
 	struct waits_lane { struct waits_open *open; size_t count, room; }
 		*lanes;          /* by stream_number */
 	size_t lane_room;

@@ -164,6 +164,9 @@ INLINE bool look_CONDITION(const void *object, struct seen *seen)
 	return see(object, WAIT_CONDITION, 0, seen);
 }
 
+/* glibc's pthread_cond_common.c: it measures time by that clock. */
+enum { MONOTONIC_CONDITION = 2 };
+
 INLINE bool look_CONDITION_ENDS(const void *object, struct seen *seen)
 {
 	const pthread_cond_t *const c = object;
@@ -213,13 +216,20 @@ static uint64_t index_of(struct thread_state *s, uint64_t address)
 	return index == NO_INDEX ? REC_FUNC_OMITTED : index;
 }
 
+/* What a wait on a condition takes again afterwards, and after how many ns it
+ * gives up; 0: never. */
+struct again { uint64_t mutex, left; };
+
 /* Says it of the innermost call, if that is of this function and has records:
  * its calls may be counted, or left out. The call site tells who calls, where
- * that has no hooks. */
-static SLOW void say(uint64_t fn, void *site, const struct seen *seen)
+ * that has no hooks. again: NULL, or of a wait on a condition. */
+static SLOW void say(uint64_t fn, void *site, const struct seen *seen,
+		     const struct again *again)
 {
 	uint64_t operands[] = { seen->object, seen->owner, REC_FUNC_OMITTED,
-				REC_FUNC_OMITTED };
+				REC_FUNC_OMITTED, again ? again->mutex : 0,
+				REC_FUNC_OMITTED, again ? again->left : 0 };
+	const uint32_t count = again ? 7 : 4;
 	struct thread_state *const s = thread_acquire_native(HERE);
 	uint64_t now;
 
@@ -227,28 +237,66 @@ static SLOW void say(uint64_t fn, void *site, const struct seen *seen)
 		return;
 	if (s->top[-1].key == fn && !s->counts && s->too_deep == 0 &&
 	    depth_recorded(s, s->top - 1) > 0) {
-		chunk_need(s, 2 + 4);
+		chunk_need(s, 2 + count);
 		if ((seen->what & WAIT_KIND) < WAIT_JOIN)
 			operands[2] = index_of(s, seen->object);
 		operands[3] = index_of(s, (uint64_t)site - 1);
+		if (again)
+			operands[5] = index_of(s, again->mutex);
 		now = chunk_clock(s);
 		chunk_put_with(s, rec_put(REC_WAIT, seen->what,
-					  chunk_gap(s, now)), operands, 4);
+					  chunk_gap(s, now)), operands, count);
 	}
 	thread_release(s);
 }
 
-/* What is waited for on a condition gives its mutex back. */
-static void say_all(uint64_t fn, void *site, const struct seen *seen,
-		    long mutex)
+/* By which clock a wait on a condition may give up, and when; NULL: never. */
+static const struct timespec *until(any_fn *fn, ARGUMENTS,
+				    clockid_t *clock)
 {
-	struct seen also;
+	const pthread_cond_t *const condition = (const pthread_cond_t *)a;
 
-	if (seen->what == WAIT_CONDITION &&
-	    look_MUTEX_ENDS((const void *)mutex, &also))
-		say(fn, site, &also);
-	if (seen->what != 0)
-		say(fn, site, seen);
+	(void)b, (void)e, (void)f;
+	*clock = CLOCK_REALTIME;
+	if (fn == real[W_pthread_cond_clockwait]) {
+		*clock = (clockid_t)c;
+		return (const struct timespec *)d;
+	}
+	if (READ_NOW(condition->__data.__wrefs) & MONOTONIC_CONDITION)
+		*clock = CLOCK_MONOTONIC;
+	return fn == real[W_pthread_cond_timedwait] ||
+	       fn == real[W_cnd_timedwait] ? (const struct timespec *)c : NULL;
+}
+
+/* What is waited for on a condition gives its mutex back. libc reads the time
+ * in any case. */
+static void say_condition(any_fn *fn, void *site, const struct seen *seen,
+			  ARGUMENTS)
+{
+	enum { LONGEST_S = 1000000000 };
+	struct again again = { (uint64_t)b, 0 };
+	struct seen also;
+	clockid_t clock;
+	const struct timespec *const t = until(fn, PASS, &clock);
+	const int64_t now = t ? (int64_t)clock_ns(clock) : 0;
+	int64_t left;
+
+	if (t && t->tv_sec >= 0 && t->tv_sec < now / 1000000000 + LONGEST_S &&
+	    t->tv_nsec >= 0 && t->tv_nsec < 1000000000) {
+		left = t->tv_sec * INT64_C(1000000000) + t->tv_nsec - now;
+		again.left = left > 0 ? (uint64_t)left : 1;
+	}
+	if (look_MUTEX_ENDS((const void *)b, &also))
+		say((uint64_t)fn, site, &also, NULL);
+	say((uint64_t)fn, site, seen, &again);
+}
+
+static void say_all(any_fn *fn, void *site, const struct seen *seen, ARGUMENTS)
+{
+	if (seen->what == WAIT_CONDITION)
+		say_condition(fn, site, seen, PASS);
+	else if (seen->what != 0)
+		say((uint64_t)fn, site, seen, NULL);
 }
 
 /* The thread may have ended by now, and may have freed where it was said which
@@ -265,7 +313,7 @@ static SLOW void say_made(any_fn *fn, void *site, struct seen *seen, long b)
 		pthread_attr_getdetachstate(how, &state);
 	seen->object = *at;
 	seen->owner = state == PTHREAD_CREATE_DETACHED;
-	say((uint64_t)fn, site, seen);
+	say((uint64_t)fn, site, seen, NULL);
 }
 
 static NOINLINE long recorded(any_fn *fn, void *site, struct seen seen,
@@ -275,7 +323,7 @@ static NOINLINE long recorded(any_fn *fn, void *site, struct seen seen,
 
 	hook_enter((void *)fn, site);
 	if (seen.what != WAIT_THREAD)
-		say_all((uint64_t)fn, site, &seen, b);
+		say_all(fn, site, &seen, PASS);
 	r = fn(PASS);
 	if (seen.what == WAIT_THREAD && (int)r == 0)
 		say_made(fn, site, &seen, b);
