@@ -1,5 +1,5 @@
 /* cmd_explain.c - "weft explain": what is worth a look in a trace, in
- * sentences. tables/explain decides what that is; this file has the words, and
+ * sentences. findings/ decides what that is; this file has the words, and
  * the command that shows more.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"

@@ -1,0 +1,210 @@
+/* explain_find.c - all findings, in the order of what they cost; here are those
+ * of functions, coroutines and memory. explain_slow.c has those of single
+ * calls, explain_waits.c what threads wait for, explain_work.c what is long.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/findings/explain_work.h"
+
+#include "analyzer/tables/callers.h"
+
+#include <math.h>
+
+/* ---- the hot function --------------------------------------------------- */
+
+static ticks self_at(const struct work *w, node_id id)
+{
+	return cct_get(w->session->cct, id)->self;
+}
+
+/* If it has as much of the time. */
+static void add_hot(struct work *w, enum explain_kind kind,
+		    const struct flat_row *row, double share)
+{
+	struct explain_finding *f;
+
+	if (!work_is_long(w, work_on_cpu(w, row), share))
+		return;
+	f = work_add(w, kind, row->f.func);
+	f->other = work_main_caller(w, row->f.func, self_at);
+	f->calls = row->f.calls;
+	f->time = work_on_cpu(w, row);
+	f->share = (double)f->time / (double)w->cpu;
+}
+
+static void find_hot(struct work *w)
+{
+	const struct flat_row *best = NULL;
+
+	for (size_t i = 0; i < w->flat->count; i++) {
+		const struct flat_row *const row = &w->flat->rows[i];
+
+		if (func_is_special(w->session->funcs, row->f.func,
+				    "[garbage collector]"))
+			add_hot(w, EXPLAIN_COLLECTOR, row, COLLECTOR_SHARE);
+		else if (!best || work_on_cpu(w, row) > work_on_cpu(w, best))
+			best = row;
+	}
+	if (best)
+		add_hot(w, EXPLAIN_HOT, best, HOT_SHARE);
+}
+
+/* ---- the function that is called too often ------------------------------ */
+
+static void find_often(struct work *w)
+{
+	struct callers *const c = callers_new(w->session->cct,
+					      func_count(w->session->funcs));
+	const struct callers_arc *best = NULL;
+	struct explain_finding *f;
+
+	for (size_t i = 0; i < c->arc_count; i++) {
+		const struct callers_arc *const arc = &c->arcs[i];
+		const uint64_t by = c->of[arc->from].calls;
+
+		if (arc->from != 0 && arc->from != arc->of.func &&
+		    by >= OFTEN_CALLS && arc->of.calls / OFTEN_TIMES >= by &&
+		    (double)arc->of.calls >=
+			    OFTEN_SHARE * (double)c->all.calls &&
+		    work_matters(w, arc->of.total) &&
+		    (!best || arc->of.calls > best->of.calls))
+			best = arc;
+	}
+	if (best) {
+		f = work_add(w, EXPLAIN_OFTEN, best->of.func);
+		f->other = best->from;
+		f->calls = best->of.calls;
+		f->other_calls = c->of[best->from].calls;
+		f->time = best->of.total;
+		f->share = (double)f->calls / (double)c->all.calls;
+	}
+	callers_free(c);
+}
+
+/* ---- the coroutine that sleeps ------------------------------------------ */
+
+static void find_sleep(struct work *w, const struct explain_seen *seen)
+{
+	const struct explain_sleep *const s = seen->sleeps, *best = NULL;
+	uint64_t count = 0;
+	ticks sum = 0;
+	struct explain_finding *f;
+
+	for (size_t i = 0; i < seen->sleep_count; i++) {
+		count += s[i].count;
+		sum += s[i].sum;
+		if (!best || s[i].longest > best->longest)
+			best = &s[i];
+	}
+	if (!best || !work_is_long(w, best->longest, LONG_SHARE))
+		return;
+	/* What others slept meanwhile tells whether that is unusual. */
+	const ticks others = count > 1 ? (sum - best->longest) / (count - 1) :
+			     0;
+
+	/* While a thread has no core, all of its coroutines sleep. */
+	if (best->longest / SLEEP_TIMES < others ||
+	    best->longest / 2 < seen->second)
+		return;
+	f = work_add(w, EXPLAIN_SLEEP, best->where);
+	f->other = best->body;
+	f->calls = count;
+	f->time = best->longest;
+	f->typical = others;
+	f->at = best->at;
+	f->coroutine = best->coroutine;
+	f->process = best->process;
+}
+
+/* ---- memory that grows -------------------------------------------------- */
+
+/* Not what only the first part of the time fills, nor what may be chance. */
+static void find_heap(struct work *w, const struct explain_heap *heap)
+{
+	const double all = heap->end - heap->half;
+	struct explain_finding *f;
+
+	if (heap->func == 0 || all < LEAST_GROWTH ||
+	    all < GROWTH_SHARE * heap->end || all < 3 * heap->error ||
+	    heap->later - heap->half < STEADY * all ||
+	    heap->end - heap->later < STEADY * all)
+		return;
+	f = work_add(w, EXPLAIN_HEAP, heap->func);
+	f->heap = heap;
+	f->share = heap->stays > 0 ? heap->stays : fmin(1, heap->grown / all);
+}
+
+/* ---- all ---------------------------------------------------------------- */
+
+ORDER_BY(compare_findings, struct explain_finding, DOWN(rank) ?: UP(kind))
+
+/* Threads that nobody joins are a fault, not only what may be one. Who has a
+ * lock tells more than what waits: that may have the lock, or be idle. Threads
+ * that do nothing but wait are. */
+static ticks rank_of(const struct explain *e, const struct explain_finding *f)
+{
+	ticks rank = f->kind == EXPLAIN_JOIN ? UINT64_MAX : f->time;
+
+	if (f->kind != EXPLAIN_WAIT && f->kind != EXPLAIN_EVENT)
+		return rank;
+	for (size_t i = 0; i < e->count; i++)
+		if (e->finding[i].kind == EXPLAIN_LOCK &&
+		    (f->is_idle ||
+		     f->time / IDLE_TIMES < e->finding[i].time))
+			rank = MIN(rank, e->finding[i].time - 1);
+	return rank;
+}
+
+void explain_find(struct explain *e, struct session *s,
+		  const struct explain_seen *seen)
+{
+	struct work w = { .out = e, .session = s, .flat = flat_new(s, NULL) };
+
+	*e = (struct explain){ .has_switches = w.flat->has_switches };
+	for (size_t i = 0; i < w.flat->count; i++)
+		w.cpu += work_on_cpu(&w, &w.flat->rows[i]);
+	work_measure(&w);
+	find_hot(&w);
+	e->matters = (ticks)(LEAST_SHARE * (double)w.elapsed);
+	if (w.flat->has_quantiles)
+		explain_find_slow(&w);
+	find_often(&w);
+	find_sleep(&w, seen);
+	explain_find_lock(&w, EXPLAIN_LOCK, &seen->lock);
+	explain_find_lock(&w, EXPLAIN_EVENT, &seen->event);
+	explain_find_wait(&w);
+	find_heap(&w, &seen->heap);
+	if (seen->unjoined > 0)
+		work_add(&w, EXPLAIN_JOIN, seen->maker)->calls = seen->unjoined;
+	for (size_t i = 0; i < e->count; i++)
+		e->finding[i].rank = rank_of(e, &e->finding[i]);
+	order_sort(e->finding, e->count, compare_findings);
+	flat_free(w.flat);
+}
+
+void explain_settle(struct explain *e)
+{
+	const struct explain_suspect *best = NULL;
+	struct explain_finding *f = e->finding;
+	ticks most = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < e->suspects; i++) {
+			const struct explain_suspect *const s = &e->suspect[i];
+
+			if (s->finding.few == 0)
+				continue;
+			if (pass == 0)
+				most = MAX(most, s->finding.time);
+			else if (s->finding.time >= most / 10 * 8 &&
+				 (!best ||
+				  s->finding.time < best->finding.time))
+				best = s;
+		}
+	if (!best)
+		return;
+	while (f < e->finding + e->count && f->kind != EXPLAIN_SLOW)
+		f++;
+	e->count += f == e->finding + e->count;
+	*f = best->finding;
+	f->rank = f->time;
+	order_sort(e->finding, e->count, compare_findings);
+}
