@@ -48,6 +48,14 @@ local function recovers()
 		work()
 	end
 end
+-- Lua that C functions called, and in which an error ends both.
+local function broken()
+	for _ = 1, 2 do
+		pcall(again, fails)
+		work()
+		leaf()
+	end
+end
 -- What is resumed though it has ended: what Lua says takes memory.
 local function ends()
 	local co = coroutine.create(leaf)
@@ -56,6 +64,7 @@ end
 for n = 1, 20 * times do
 	made(n)
 	recovers()
+	broken()
 	if jit then ends() end
 	one()
 	two()

@@ -244,6 +244,13 @@ void lua_hook_remove(struct coroutine *co)
 
 /* --------------------------------------------------------------------- VMs */
 
+static void jumped(struct thread_state *s, uint64_t target, uint64_t now)
+{
+	lua_switch_jumped(s, target, now);
+	if (lua_may_be_sampled())
+		lua_sample_jumped(s, target);
+}
+
 /* A program without Lua never comes here. */
 static void serve_native_side(void)
 {
@@ -254,7 +261,7 @@ static void serve_native_side(void)
 	thread_upcalls.lua_detach = lua_switch_detach_unseen;
 	thread_upcalls.lua_yielding = lua_switch_is_yielding;
 	thread_upcalls.lua_doubt = lua_switch_resolve_doubt;
-	thread_upcalls.lua_jumped = lua_switch_jumped;
+	thread_upcalls.lua_jumped = jumped;
 }
 
 struct coroutine *lua_attach_vm(lua_State *L, struct lua_lib *lib)

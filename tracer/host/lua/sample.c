@@ -1,5 +1,6 @@
 /* sample.c - see the header. SPDX-License-Identifier: MIT */
 #include "tracer/host/base/kernel.h"
+#include "tracer/host/base/memory.h"
 #include "tracer/host/link/link.h"
 #include "tracer/host/link/stand_in.h"
 #include "tracer/host/lua/sample.h"
@@ -609,6 +610,46 @@ void lua_sample_thread_ends(void)
  * by functions that have hooks. A handler may have jumped away from that. */
 static THREAD_LOCAL bool says;
 
+enum { LUA_OUTER = 32 };
+
+/* What ran when r began: a jump may end r, and nobody comes back then who knew
+ * it. */
+static void keep_outer(struct thread_state *s, struct lua_running *r,
+		       const struct lua_running *was)
+{
+	struct lua_local *const me = lua_vm_local(s);
+
+	r->level = was->L == 0 ? 0 : was->level + 1;
+	if (!me || r->level == 0 || r->level > LUA_OUTER)
+		return;
+	if (!me->outer)
+		me->outer = memory_get(LUA_OUTER * sizeof(*me->outer));
+	if (me->outer)
+		me->outer[r->level - 1] = *was;
+}
+
+void lua_sample_jumped(struct thread_state *s, uint64_t target)
+{
+	struct lua_running *const r = &lua_running;
+	const struct lua_local *const me = s->lua;
+	const uint32_t level = r->level;
+	const struct coroutine *co;
+
+	while (me && me->outer && r->L != 0 && r->sp < target &&
+	       r->level > 0 && r->level <= LUA_OUTER &&
+	       r->stack == lua_vm_stack(s) &&
+	       shadow_in_alt(s, r->sp) == shadow_in_alt(s, target)) {
+		const struct lua_running *const to = &me->outer[r->level - 1];
+
+		if (to->stack != r->stack || to->sp <= r->sp)
+			break;
+		*r = *to;
+	}
+	co = r->level == level ? NULL : lua_co_find((lua_State *)r->L);
+	if (co && co->vm->sampled)
+		thread_lua_runs(s, r->top);
+}
+
 /* Where the running call's frames stand. */
 static bool mark(struct lua_running *r, const struct lua_vm *vm,
 		 const struct lua_running *was)
@@ -626,6 +667,7 @@ static bool mark(struct lua_running *r, const struct lua_vm *vm,
 	r->top = count_frames(s);
 	r->window = s->window;
 	r->forgot = atomic_load(&lua_co_forgot);
+	keep_outer(s, r, was);
 	thread_lua_runs(s, lua_vm_is_sampled(vm) ? r->top : 0);
 	says = false;
 	thread_release(s);

@@ -36,6 +36,7 @@ struct lua_running {
 	uint32_t segments, depth; /* as in struct shadow_mark */
 	uint32_t top;        /* index of the frame above */
 	uint32_t window, forgot; /* of the thread and lua_co_forgot then */
+	uint32_t level;      /* in how many others it began, as seen */
 	uint64_t base;
 };
 extern HIDDEN THREAD_LOCAL struct lua_running lua_running;
@@ -69,6 +70,10 @@ void lua_sample_enter(struct coroutine *co, const struct lua_running *was,
 		      bool is_resume);
 /* It is over; what was running before goes on. */
 void lua_sample_leave(const struct lua_running *was);
+
+/* The program jumps to target: what ran deeper on the busy state's stack does
+ * so no longer. */
+void lua_sample_jumped(struct thread_state *s, uint64_t target);
 
 /* What runs here resumes another lua_State, by a function at that address:
  * says which Lua functions do so. */

@@ -268,6 +268,7 @@ struct lua_local {
 			uint64_t id, at, source, lines, text;
 		} call[NOTED_FRAMES];
 	} said;
+	struct lua_running *outer; /* what called Lua (sample.c), or NULL */
 	struct { const struct lua_vm *vm; uint32_t serial, epoch; }
 		named[LUA_VMS_NAMED]; /* in which chunk each was named last */
 };
