@@ -340,7 +340,8 @@ static void tell_jit(struct teller *t, const struct session *s)
 		say(t, "LuaJIT's compiler was off in %" PRIu64 " of %" PRIu64
 		    " Lua states: counts are exact; times are the "
 		    "interpreter's, which ranks functions otherwise (weft "
-		    "record --lua sampled leaves it on)%s", off, s->vm_count + s->beyond.vms, slower);
+		    "record --lua sampled leaves it on)%s", off,
+		    s->vm_count + s->beyond.vms, slower);
 }
 
 /* Only functions that are in the figures count. */

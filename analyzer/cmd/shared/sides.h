@@ -19,8 +19,9 @@ bool sides_are(int count, char **operands);
 
 /* Open both, filtered alike. Of two operands without the word vs, the first is
  * before. A side without calls is refused: everything would look new, or
- * gone. So is Lua that was sampled on one side only. wants_net: net times, if all sessions have them. Returns CMD_OK, or
- * another status with the cause in the chain; call sides_close in any case. */
+ * gone. So is Lua that was sampled on one side only. wants_net: net times, if
+ * all sessions have them. Returns CMD_OK, or another status with the cause in
+ * the chain; call sides_close in any case. */
 enum cmd_exit sides_open(struct sides *, bool wants_net, int count,
 			 char **operands);
 /* Frees the diff, too. */
