@@ -301,7 +301,8 @@ static struct poptOption rows[] = {
 	  "it is not a share from 0.1% to 90%"),
 	  "keep what recording costs below P percent of the program's CPU "
 	  "time: the calls of the native functions that are called most often "
-	  "and take least are only counted", "P%" },
+	  "and take least are only counted, and Lua states whose calls cost "
+	  "most are sampled", "P%" },
 	{ "flight-recorder", 0, READ(read_flight,
 	  "it is neither a size from 1M to 64G nor a time such as 30s or 5min"),
 	  "keep the newest records in memory, at most SIZE (64M) or those of "
