@@ -28,7 +28,8 @@ list() {
 	test) echo g++ clang libclang-rt-dev libomp-dev lua5.1 lua5.2 lua5.3 lua5.4 luajit \
 		$(known lua5.5) procps time util-linux man-db musl-tools strace \
 		libcap2-bin parallel debuginfod jq sqlite3 curl perl \
-		universal-ctags haproxy redis-tools neovim lua-busted ;;
+		universal-ctags haproxy redis-tools neovim lua-busted \
+		heaptrack zstd valgrind libjemalloc2 libtcmalloc-minimal4 ;;
 	deep) echo munge slurm-client slurmctld slurmd ;;
 	viewers) echo golang-go valgrind chromium protobuf-compiler \
 		$(command -v npm >/dev/null || echo nodejs npm) ;;

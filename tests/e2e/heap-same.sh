@@ -110,8 +110,19 @@ done
 for library in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
 	at=$(ldconfig -p | awk -v l="$library" '$1 == l { print $NF; exit }')
 	[ -n "$at" ] || continue
-	same 0 env LD_PRELOAD="$at" "$T/hooked" "$T/module.so"
+	export LD_PRELOAD="$at"
+	same 0 "$T/hooked" "$T/module.so"
+	unset LD_PRELOAD
 	grep -q 'given back unseen' "$T/heap" && fail "$library: $(cat "$T/heap")"
+	"$WEFT" heap --csv "$T/trace" 2>/dev/null | grep -q ',main' ||
+		fail "$library: nothing is seen: $(cat "$T/heap")"
+	gcc -O1 -w -D_GNU_SOURCE -finstrument-functions -o "$T/linked" \
+		"$T/same.c" -Wl,--no-as-needed "$at" || fail "no compiler"
+	same 0 "$T/linked" "$T/module.so"
+	grep -q 'given back unseen' "$T/heap" &&
+		fail "$library, linked: $(cat "$T/heap")"
+	"$WEFT" heap --csv "$T/trace" 2>/dev/null | grep -q ',main' ||
+		fail "$library, linked: nothing is seen: $(cat "$T/heap")"
 done
 same 0 "$P/p_waits_same"
 MAY_LOSE=1

@@ -174,6 +174,7 @@ struct pass {
 	/* The module that is looked at; of it, what the loader has made
 	 * read-only, and where it can be written otherwise. */
 	struct dynamic of;
+	enum { DEPTH_UNKNOWN, FLAT, DEEP } depth;
 	uint64_t fixed, fixed_end, open, open_end;
 	struct opened opened;
 };
@@ -219,28 +220,67 @@ static void *look_up(void *handle, const char *name, const char *version)
 	return version ? dlvsym(handle, name, version) : dlsym(handle, name);
 }
 
-/* version: NULL: the usual one. */
-static void *found_by(const struct link_map *map, const char *name,
-		      const char *version)
+/* In a library, with what it depends on; path NULL: in what all see. With
+ * RTLD_DEFAULT, dlsym would keep what it finds for ever. */
+static void *found_in(const char *path, const char *name, const char *version)
 {
-	/* With RTLD_DEFAULT, dlsym would keep what it finds for ever. */
-	void *const all = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
-	void *found = all ? look_up(all, name, version) : NULL;
-	void *const own = found || map->l_name[0] == '\0' ? NULL :
-			  dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+	void *const in = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	void *const found = in ? look_up(in, name, version) : NULL;
 
-	if (own) {
-		found = look_up(own, name, version);
-		dlclose(own);
-	}
-	if (all)
-		dlclose(all);
+	if (in)
+		dlclose(in);
 	return found;
+}
+
+/* version: NULL: the usual one. is_deep: the module sees its own first. */
+static void *found_by(const struct link_map *map, const char *name,
+		      const char *version, bool is_deep)
+{
+	const char *const own = map->l_name[0] == '\0' ? NULL : map->l_name;
+	void *const found = found_in(is_deep ? own : NULL, name, version);
+
+	return found || !own ? found :
+	       found_in(is_deep ? NULL : own, name, version);
 }
 
 void *link_found_by(const struct link_map *map, const char *name)
 {
-	return found_by(map, name, NULL);
+	return found_by(map, name, NULL, false);
+}
+
+/* Does a link that the loader has followed lead elsewhere than what all see?
+ * Then the module was opened with RTLD_DEEPBIND. */
+static bool is_led_deep(const struct pass *p, const ElfW(Rela) *r)
+{
+	const uint64_t at = p->of.map->l_addr + r->r_offset;
+	const ElfW(Sym) *const symbol =
+		&p->of.symbols[ELF64_R_SYM(r->r_info)];
+	const char *const name = p->of.names + symbol->st_name;
+	const struct link_map *to;
+	void *all;
+
+	if ((ELF64_R_TYPE(r->r_info) != ARCH_LINK_CALL &&
+	     ELF64_R_TYPE(r->r_info) != ARCH_LINK_ANY) || at < p->open ||
+	    at >= p->open_end || symbol->st_shndx != SHN_UNDEF ||
+	    stand_in_of(name) < 0)
+		return false;
+	to = dynamic_module_at(*(void **)at);
+	if (!to || to == p->of.map || to == p->ours)
+		return false;
+	all = found_in(NULL, name, NULL);
+	return all && dynamic_module_at(all) != to;
+}
+
+static bool is_deep(struct pass *p)
+{
+	for (int k = 0; k < 2 && p->depth == DEPTH_UNKNOWN; k++)
+		for (uint64_t i = 0; i < p->of.sizes[k] / sizeof(ElfW(Rela));
+		     i++)
+			if (is_led_deep(p, &p->of.relocs[k][i]))
+				p->depth = DEEP;
+	if (p->depth == DEPTH_UNKNOWN)
+		p->depth = FLAT;
+	return p->depth == DEEP;
 }
 
 /* The function that a link leads to. A lazy one leads back into its module
@@ -258,9 +298,9 @@ static void *meaning(struct pass *p, const ElfW(Sym) *symbol, uint64_t word,
 	f = search(p, number, name);
 	if (f->has_older)
 		return found_by(p->of.map, name,
-				dynamic_version(&p->of, symbol));
+				dynamic_version(&p->of, symbol), is_deep(p));
 	return f->is_only || p->is_start ? f->function :
-	       found_by(p->of.map, name, NULL);
+	       found_by(p->of.map, name, NULL, is_deep(p));
 }
 
 /* A variable of the program's may hold another function by now. */
@@ -362,6 +402,7 @@ static void lead_module(struct pass *p, const struct link_map *map)
 	    !dynamic_read(&p->of, map))
 		return;
 	find_data(p, map);
+	p->depth = DEPTH_UNKNOWN;
 	for (int k = 0; k < 2; k++) {
 		const uint64_t n = p->of.sizes[k] / sizeof(ElfW(Rela));
 
