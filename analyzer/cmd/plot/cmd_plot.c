@@ -229,7 +229,8 @@ static enum cmd_exit draw_one(const struct kind *k, int count, char **operands)
 	status = load_open_with(&load, &want, count, operands);
 	if (status == CMD_OK && k->is_of_records)
 		status = load_need_trace(&load, "single calls");
-	if (status == CMD_OK)
+	/* Memory is taken where no call is recorded, too. */
+	if (status == CMD_OK && k->fill != plots_memory)
 		status = header_need_calls(&load);
 	plots_init(&p);
 	if (status == CMD_OK)
