@@ -70,13 +70,14 @@ static void print_table(const struct trim *t)
 static size_t print_gcc(struct trim *t)
 {
 	struct map *const known = map_new();
-	size_t put;
+	size_t put, of_headers = 0;
 
 	for (size_t i = 0; i < t->count; i++) {
 		const struct func *const f = func_get(t->session->funcs,
 						      t->rows[i].f.func);
 		char name[TRIM_NAME];
 
+		of_headers += f->file && strstr(f->file, "/c++/");
 		if (!trim_gcc_name(f, name, sizeof(name)))
 			out_print(stderr, "# not in the list: %s: %s\n",
 				  f->name, f->kind == FUNC_LUA ?
@@ -89,6 +90,10 @@ static size_t print_gcc(struct trim *t)
 	}
 	fputs("# gcc leaves out every function whose name contains one of the "
 	      "list\n", stderr);
+	if (of_headers > 0)
+		fprintf(stderr, "# %zu of these are of C++'s own headers: all "
+			"of those are left out by -finstrument-functions-"
+			"exclude-file-list=/c++/ instead\n", of_headers);
 	put = map_count(known);
 	map_free(known);
 	return put;

@@ -86,3 +86,5 @@ grep -q "^# not in the list: gear::operator()(long): gcc's list cannot name it" 
 grep -q "^# gcc leaves out every function whose name contains one" \
 	"$T/trim.err" || fail "not said: $(cat "$T/trim.err")"
 try tests/prog/p_cpp.cc
+grep -q "^# [1-9][0-9]* of these are of C++'s own headers: .*=/c++/ instead" \
+	"$T/trim.err" || fail "not said: $(cat "$T/trim.err")"
