@@ -290,29 +290,28 @@ const checkRange = () => {
 			   Math.abs(f[name] - (one.get(func) || f0)[name] -
 				(two.get(func) || f0)[name]) <=
 			   1e-6 * end);
-	const parts = (value, from, to) => {
-		range.choose(from, to);
-		return value();
-	};
-	const isWhole = (what, value, whole = parts(value, 0, end)) => {
-		const halves = [[0, end / 2], [end / 2, end]].map(([a, b]) =>
-			parts(value, a, b));
-
-		is(what, Math.abs(add(halves) - whole) <= 1e-6 * end);
-		return whole;
-	};
-
-	for (const lock of data.locks || [])
-		for (const [name, at] of [['waiting', 2], ['waits', 4]])
-			isWhole(`${name} for ${lock[1]}`,
-				() => range.waitsFor(lock)[name], lock[at]);
 	const of = name => data.coroutines.values[
-		data.coroutines.columns.findIndex(c => c.name === name)];
+		data.coroutines.columns.findIndex(c => c.name === name)] || [];
+	const locks = data.locks || [];
+	const values = (from, to) => {
+		range.choose(from, to);
+		return [...locks.flatMap(lock => [range.waitsFor(lock).waiting,
+						  range.waitsFor(lock).waits]),
+			...of('id').map(id => range.activeOf(id) || 0)];
+	};
+	const [first, second, whole] = [values(0, end / 2),
+					values(end / 2, end), values(0, end)];
 
-	const active = (of('id') || []).map(id => isWhole(
-		`active of coroutine ${id}`, () => range.activeOf(id) || 0));
-
-	tell('active', Math.round(100 * add(active) / add(of('active') || [])));
+	whole.forEach((sum, i) => is(`value ${i} of two parts`,
+		Math.abs(first[i] + second[i] - sum) <= 1e-6 * end));
+	locks.forEach((lock, i) => is(`all waits for ${lock[1]}`,
+		Math.abs(whole[2 * i] - lock[2]) <= 1e-6 * end &&
+		whole[2 * i + 1] === lock[4]));
+	tell('active', Math.round(100 * add(whole.slice(2 * locks.length)) /
+				  add(of('active'))));
+	range.clear();
+	tell('figures', get('coroutines-shown').textContent.includes(
+		'figures are those of all the time'));
 	range.choose(0, end);
 	tell('in range', Math.round(100 * add(nodes.own.calls) / calls));
 	is('fewer calls', !tables.slow || half <= tables.slow.rows.length);

@@ -115,8 +115,11 @@ if [ -x "$B/tests/prog/p_path" ]; then
 		fail "path: $(told stitched)% of the coroutines' calls are in" \
 			"their threads' lanes, $(told 'in range')% in the range"
 	[ "$(told 'at first')" = 0 ] || fail "path: a coroutine ran at once"
+	[ "$(told figures)" = false ] || fail "path: it has figures of more"
 	[ "$(told held)" -gt 0 ] && [ "$(told steps)" -gt 0 ] ||
 		fail "path: no holder, or no path"
+	drive page.js path --from 1ms
+	[ "$(told figures)" = true ] || fail "a part: whose figures, is not said"
 fi
 
 # Names that would like to be something else.

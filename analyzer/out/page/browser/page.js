@@ -623,8 +623,11 @@ function startCoroutines() {
 				    $('coroutine-filter').value, isInRange) +
 			(more > 0 ? `; ${format.count(more)} more, active for ` +
 			 'shorter, are in the table by body only' : '') +
-			(!range.isOn ? '' : kind.value === 'sleeps' ?
+			/* The page of a part has coroutines of the whole. */
+			((range.isOn ? kind.value === 'sleeps' :
+			  data.timeline && !data.sleeps) ?
 			 '; figures are those of all the time' :
+			 !range.isOn ? '' :
 			 timeline.data.rest.coroutines > 0 ? '; without ' +
 			 format.many(timeline.data.rest.coroutines,
 				     'coroutine') + ' that have no lane' : '');
