@@ -279,7 +279,7 @@ static void print_title(const struct session *s, size_t number,
 struct sum_row {
 	uint64_t request, steps;
 	ticks time, longest;
-	const char *what, *kind, *address, *symbol, *function, *object;
+	const char *what, *kind, *address, *symbol, *function, *object, *by;
 };
 
 #define SUM_AT(field) METRIC_AT(struct sum_row, field)
@@ -295,14 +295,16 @@ static const struct metric sum_metrics[] = {
 	{ "kind", METRIC_TEXT, SUM_AT(kind) },
 	{ "address", METRIC_TEXT, SUM_AT(address) },
 	{ "symbol", METRIC_TEXT, SUM_AT(symbol) },
+	{ "caller", METRIC_TEXT, METRIC_DROP_EMPTY, "by", "caller",
+	  SUM_AT(by), .shrink = 24 },
 	{ "function", METRIC_TEXT, METRIC_NAME | METRIC_KEEP_END, "in",
 	  "function", SUM_AT(function), .shrink = 24 },
 	{ .name = NULL }
 };
 
 static const struct metric_view sum_view = {
-	sum_metrics, "time,longest,steps,what,object,function",
-	"request,time,longest,steps,what,kind,address,symbol,function"
+	sum_metrics, "time,longest,steps,what,object,caller,function",
+	"request,time,longest,steps,what,kind,address,symbol,function,caller"
 };
 
 static void print_sum(struct table *t, const struct waits *w, size_t request,
@@ -312,6 +314,7 @@ static void print_sum(struct table *t, const struct waits *w, size_t request,
 	const struct stack_frame *const f = of->stack == 0 ? NULL :
 				stack_table_get(w->stacks, of->stack);
 	const bool is_wait = of->kind == PATH_WAITS;
+	const func_id by = path_caller(w, of->stack);
 	const struct func *const place = !is_wait || of->place == 0 ? NULL :
 					 func_get(funcs, of->place);
 	char room[48];
@@ -321,7 +324,8 @@ static void print_sum(struct table *t, const struct waits *w, size_t request,
 		.kind = is_wait ? waits_kind_name(of->of.kind) : "",
 		.symbol = place && place->kind == FUNC_NATIVE ? place->name :
 			  "",
-		.function = f ? stack_frame_name(funcs, f, room) : "" };
+		.function = f ? stack_frame_name(funcs, f, room) : "",
+		.by = by ? func_get(funcs, by)->name : "" };
 	char *const address = !is_wait ? mem_copy("") :
 			      mem_print("0x%" PRIx64, of->of.address);
 	char *const object = mem_print("%s%s%s", r.kind, is_wait ? " " : "",
@@ -338,7 +342,7 @@ static void print_sums(struct table *t, const struct waits *w, size_t request,
 		       const struct path_sum *list, size_t count, size_t top)
 {
 	struct sum_row rest = { .what = "[others]", .kind = "", .address = "",
-		.symbol = "", .function = "", .object = "" };
+		.symbol = "", .function = "", .object = "", .by = "" };
 
 	for (size_t i = 0; i < count; i++) {
 		if (i < top || count == top + 1) {

@@ -52,4 +52,8 @@ as_planted() {
 		"$T/path" | grep -q . || { cat "$T/path"; return 1; }
 }
 one_of 5 as_planted
+
+# Sums say which function of the program's own called that of libc.
+"$WEFT" path --call give_up --sums --csv "$T/trace" >"$T/sums" || fail "no sums"
+grep -q ',mutex,.*cond_timedwait",give_up$' "$T/sums" || fail "$(cat "$T/sums")"
 one_of 5 as_planted "$P/p_no_perf"

@@ -601,11 +601,26 @@ static func_id innermost(const struct waits *w, stack_id stack)
 	return f && !(f->flags & (STACK_OMITTED | STACK_BEFORE)) ? f->func : 0;
 }
 
+func_id path_caller(const struct waits *w, stack_id stack)
+{
+	struct func_table *const funcs = w->session->funcs;
+	func_id func = innermost(w, stack);
+
+	if (!func_is_libc(funcs, func))
+		return 0;
+	while (stack && func_is_libc(funcs, func)) {
+		stack = stack_table_get(w->stacks, stack)->below;
+		func = innermost(w, stack);
+	}
+	return func;
+}
+
 static bool is_of(const struct waits *w, const struct path_sum *sum,
 		  const struct path_step *step)
 {
 	return sum->kind == step->kind &&
 	       innermost(w, sum->stack) == innermost(w, step->stack) &&
+	       path_caller(w, sum->stack) == path_caller(w, step->stack) &&
 	       (step->kind != PATH_WAITS ||
 		waits_compare(&sum->of, &step->of) == 0);
 }

@@ -60,8 +60,12 @@ struct path_step *path_steps(struct path *, const struct path_who *,
 			     ticks from, ticks to, uint32_t depth,
 			     size_t *count);
 
-/* The request's own steps of one kind in one function, waiting for one object,
- * together. */
+/* Where the innermost function of a stack is of libc: the innermost one that is
+ * not; else, and if that is not known, 0. */
+func_id path_caller(const struct waits *, stack_id);
+
+/* The request's own steps of one kind in one function (of libc, for one
+ * caller), waiting for one object, together. */
 struct path_sum {
 	enum path_kind kind;
 	stack_id stack;          /* of its longest step; 0: not known */
