@@ -7,6 +7,7 @@
 #include "analyzer/tables/callers.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- the hot function --------------------------------------------------- */
 
@@ -136,19 +137,36 @@ static void find_heap(struct work *w, const struct explain_heap *heap)
 
 ORDER_BY(compare_findings, struct explain_finding, DOWN(rank) ?: UP(kind))
 
+/* Does the function sleep for as long as the program says? */
+static bool is_sleep(struct func_table *funcs, func_id func)
+{
+	static const char *const names[] = { "nanosleep", "clock_nanosleep",
+		"usleep", "sleep", "thrd_sleep" };
+	const char *name = func_get(funcs, func)->name;
+
+	name += strspn(name, "_");
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return func_is_libc(funcs, func);
+	return false;
+}
+
 /* Threads that nobody joins are a fault, not only what may be one. Who has a
  * lock tells more than what waits: that may have the lock, or be idle. Threads
- * that do nothing but wait are. */
-static ticks rank_of(const struct explain *e, const struct explain_finding *f)
+ * that do nothing but wait are. What sleeps because the program wants it, and
+ * who is idle, come after all that takes time. */
+static ticks rank_of(const struct explain *e, const struct session *s,
+		     const struct explain_finding *f)
 {
 	ticks rank = f->kind == EXPLAIN_JOIN ? UINT64_MAX : f->time;
 
 	if (f->kind != EXPLAIN_WAIT && f->kind != EXPLAIN_EVENT)
 		return rank;
+	if (f->is_idle || is_sleep(s->funcs, f->func))
+		return 0;
 	for (size_t i = 0; i < e->count; i++)
 		if (e->finding[i].kind == EXPLAIN_LOCK &&
-		    (f->is_idle ||
-		     f->time / IDLE_TIMES < e->finding[i].time))
+		    f->time / IDLE_TIMES < e->finding[i].time)
 			rank = MIN(rank, e->finding[i].time - 1);
 	return rank;
 }
@@ -175,7 +193,7 @@ void explain_find(struct explain *e, struct session *s,
 	if (seen->unjoined > 0)
 		work_add(&w, EXPLAIN_JOIN, seen->maker)->calls = seen->unjoined;
 	for (size_t i = 0; i < e->count; i++)
-		e->finding[i].rank = rank_of(e, &e->finding[i]);
+		e->finding[i].rank = rank_of(e, s, &e->finding[i]);
 	order_sort(e->finding, e->count, compare_findings);
 	flat_free(w.flat);
 }

@@ -220,6 +220,33 @@ void test_explain_knows_waits_without_switches(void)
 	session_free(session);
 }
 
+/* What sleeps because the program says so comes after what takes time. */
+void test_explain_who_sleeps_comes_last(void)
+{
+	const uint8_t id[20] = { 9 };
+	const char *const names[] = { "__nanosleep", "read" };
+
+	for (size_t i = 0; i < 2; i++) {
+		func_id f;
+
+		begin();
+		put(put(0, "main", 1, 10, 0, 0), "burns", 100, 300, 0, 0);
+		put(put(0, "timer", 1, 100, 0, 0), "naps", 100, 1, 900, 0);
+		explain_find(&found, session, &seen);
+		f = found.finding[0].func;
+		CHECK_EQ(found.finding[0].kind, EXPLAIN_WAIT);
+		*func_get(session->funcs, f) = *func_get(session->funcs,
+			func_native(session->funcs, func_module(session->funcs,
+			"/lib/libc.so.6", id, 20, 4096), 16));
+		func_get(session->funcs, f)->name = arena_copy(session->text,
+			names[i], strlen(names[i]));
+		explain_find(&found, session, &seen);
+		CHECK_EQ(found.finding[0].kind, i == 0 ? EXPLAIN_HOT :
+			 EXPLAIN_WAIT);
+		session_free(session);
+	}
+}
+
 /* Who waits all the time is idle: a lock, of which less is worth being told,
  * comes before that. A thread that waits and works is not. */
 void test_explain_a_lock_comes_before_who_is_idle(void)

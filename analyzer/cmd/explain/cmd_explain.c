@@ -51,7 +51,8 @@ struct teller {
 
 static const char *name_of(const struct teller *t, func_id func)
 {
-	return func ? func_get(t->session->funcs, func)->name : "[thread]";
+	return func ? func_get(t->session->funcs, func)->name :
+	       "code that is not recorded";
 }
 
 static const char *time_of(struct teller *t, ticks time)
