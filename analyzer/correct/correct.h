@@ -88,8 +88,10 @@ func_id sampled_calls_func(struct session *, const struct code_place *,
 /* ---- Lua that was sampled --------------------------------------------- */
 
 /* Functions in which sampled VMs were get their time, which is that of the
- * recorded call below which they stand until then, raw or net. Called once,
- * after net_apply. */
+ * recorded call below which they stand until then, raw or net. What samples say
+ * that the call ran of Lua beyond that becomes the time of a node "[Lua, not
+ * noted]" below it, with these samples; their places become PLACE_LUA. Called
+ * once, after net_apply. */
 void noted_apply(struct session *);
 
 /* ---- waits that were not recorded --------------------------------------- */

@@ -1,6 +1,7 @@
 /* noted.c - the time of what sampled VMs noted. The recorded call below which a
  * Lua function stands has its time, as it had no record; as much of that as was
- * noted becomes the Lua function's. A reference says how much of it is Lua's.
+ * noted becomes the Lua function's. Samples and a reference say how much of it
+ * is Lua's, noted or not.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/correct/correct.h"
 
@@ -11,13 +12,21 @@
  * the nearest node above that is not one of them. */
 struct owners {
 	node_id *of;             /* by node; itself: it is its own */
+	uint8_t *runs;           /* by func_id: Lua runs below it */
 	struct owner {
-		double noted;    /* ns, below it, in all */
+		double noted;    /* ticks, below it, in all */
 		double ran;      /* ticks; their errors, and by notes that of
 		                  * what it gave */
 		double variance, divided, chance;
-		double has, lua; /* of ran: most, and least, that are Lua's */
-		double gave;     /* of ran: the part */
+		double vm, other; /* of ran: in PLACE_LUA, and in code that
+		                  * both Lua and the owner may have called */
+		double samples;  /* that say so */
+		double compiled; /* ns of these in code that Lua compiled */
+		node_id rest;    /* what is Lua's and in no note; 0: none */
+		double lua;      /* of ran: what is not the owner's own. Of
+		                  * that: what Lua functions get by notes */
+		double gives;
+		double doubt;    /* variance of lua, but for notes */
 	} *at;                   /* by owner */
 };
 
@@ -26,83 +35,195 @@ static bool is_noted(struct cct *t, node_id id)
 	return (cct_get(t, id)->flags & CCT_NOTED) != 0;
 }
 
-/* Code of the library of Lua, by its names or by its file's. */
-static bool is_lua(const struct session *s, const struct code_place *p)
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* By its names or by its file's. */
+static bool is_lua_library(const struct session *s,
+			   const struct code_place *p)
 {
 	const char *const path = p->module ?
 		func_elf(s->funcs, p->module)->path : "";
 	const char *const base = strrchr(path, '/');
+	const char *const file = base ? base + 1 : path;
 
-	return p->kind == PLACE_OTHER &&
-	       (strncmp(base ? base + 1 : path, "liblua", 6) == 0 ||
-		(p->name && (strncmp(p->name, "lj_", 3) == 0 ||
-			     strncmp(p->name, "lua_", 4) == 0 ||
-			     (strncmp(p->name, "lua", 3) == 0 &&
-			      p->name[3] != '\0' && p->name[4] == '_'))));
+	if (begins(file, "liblua"))
+		return true;
+	if (!p->name)
+		return begins(file, "luajit") || begins(file, "lua5");
+	return begins(p->name, "lj_") ||
+	       (begins(p->name, "lua") && p->name[3] != '\0' &&
+		p->name[4] == '_');
+}
+
+/* What C code calls as well. */
+static bool is_api(const struct code_place *p)
+{
+	return p->name && (begins(p->name, "lua_") || begins(p->name, "luaL_"));
+}
+
+/* The kernel's vdso lies above the stack, in no file either. */
+static bool is_compiled(const struct code_place *p)
+{
+	const uint64_t vdso = UINT64_C(0x7ff800000000);
+
+	return p->module == 0 && p->offset != 0 && p->offset < vdso;
+}
+
+/* Find the code that a function which runs Lua has not called itself. */
+static void find_places(struct session *s)
+{
+	bool has_compiler = false;
+
+	for (size_t i = 0; i < s->vm_count; i++)
+		has_compiler |= s->vms[i].abi == VM_LUAJIT;
+	for (size_t i = 0; i < s->place_count; i++) {
+		struct code_place *const p = &s->places[i];
+
+		if (p->kind == PLACE_OTHER && !is_api(p) &&
+		    (is_lua_library(s, p) || (has_compiler && is_compiled(p))))
+			p->kind = PLACE_LUA;
+	}
 }
 
 /* What a reference says that owners ran of other code: that is all they give,
- * and what is Lua's of it is not theirs. */
+ * and what is Lua's of it is not theirs. Compiled code is where samples of the
+ * recording met it, or else by notes. */
 static void add_reference(struct session *s, struct owners *o)
 {
 	struct cct *const t = s->cct;
-	const double compiled = s->reference.compiled * s->reference.scale *
-				(double)s->tick_hz / 1e9;
-	const double all = (double)cct_counted_sum(t).noted_ns;
+	const struct reference *const r = &s->reference;
+	const double rate = (double)s->tick_hz / 1e9;
+	const double one = r->ns / (double)r->samples * r->scale * rate;
+	const double compiled = r->compiled * r->scale * rate;
+	double all = 0, noted = 0;
 
 	for (node_id id = 1; id <= cct_count(t); id++) {
+		all += o->at[id].compiled;
+		noted += o->at[id].noted;
+	}
+	for (node_id id = 1; id <= cct_count(t); id++) {
 		struct owner *const at = &o->at[id];
-		const double worth = compiled * at->noted / all;
+		const double worth = all > 0 ? compiled * at->compiled / all :
+				     noted > 0 ? compiled * at->noted / noted :
+				     0;
 
-		at->has = at->lua = worth;
+		at->vm = worth;
+		at->other = 0;
 		at->ran += worth;
 		cct_get(t, id)->self += (uint64_t)worth;
 		at->variance += worth > 0 ? worth * worth *
-			s->reference.ns / s->reference.compiled /
-			(double)s->reference.samples : 0;
+			r->ns / r->compiled / (double)r->samples : 0;
+		at->samples = at->ran / one;
 	}
 	for (size_t i = 0; i < cct_sample_count(t); i++) {
 		const struct cct_sample *const of = cct_sample_get(t, i);
+		const struct code_place *const p = &s->places[of->place];
+		struct owner *const at = &o->at[of->node];
 
-		o->at[of->node].has += of->worth;
-		if (is_lua(s, &s->places[of->place]))
-			o->at[of->node].lua += of->worth;
+		*(p->kind == PLACE_LUA ||
+		  (at->noted > 0 && is_api(p) && is_lua_library(s, p)) ?
+		  &at->vm : &at->other) += of->worth;
 	}
+}
+
+/* What the recording's samples say. Lua's code is a Lua function's own, where
+ * its calls are recorded. */
+static void add_samples(struct session *s, struct owners *o)
+{
+	struct cct *const t = s->cct;
+
+	for (size_t i = 0; i < cct_sample_count(t); i++) {
+		const struct cct_sample *const of = cct_sample_get(t, i);
+		const func_id func = cct_get(t, of->node)->func;
+
+		if (s->places[of->place].kind == PLACE_LUA &&
+		    func_get(s->funcs, func)->kind != FUNC_LUA) {
+			o->at[of->node].vm += of->period;
+			o->at[of->node].compiled +=
+				s->places[of->place].module ? 0 : of->period;
+			o->runs[func] = 1;
+		}
+	}
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_sampled *const of = cct_sampled_of(t, id);
+		struct owner *const at = &o->at[id];
+		double one;
+
+		at->samples = of ? of->own + of->other : 0;
+		at->other = at->ran;
+		if (at->samples == 0)
+			continue;
+		one = at->ran / at->samples;
+		at->vm = fmin(at->vm / (double)s->net.period, of->other) *
+			 one;
+		at->other = of->other * one - at->vm;
+	}
+}
+
+static void find_owner(struct session *s, struct owners *o, node_id id)
+{
+	struct cct *const t = s->cct;
+	const struct cct_sampled *const of = cct_sampled_of(t, id);
+	const uint64_t self = cct_get(t, id)->self;
+	const uint64_t off = cct_cpu_of(t, id).off;
+	struct owner *const at = &o->at[id];
+
+	o->of[id] = is_noted(t, id) ? o->of[cct_get(t, id)->parent] : id;
+	if (o->of[id] != id)
+		o->runs[cct_get(t, o->of[id])->func] = 1;
+	o->at[o->of[id]].noted += (double)cct_counted_of(t, id).noted_ns *
+				  (double)s->tick_hz / 1e9;
+	at->ran = self > off ? (double)(self - off) : 0;
+	at->variance = of ? of->variance : 0;
+	at->divided = of ? cct_division_variance(&of->division) : 0;
 }
 
 static struct owners find_owners(struct session *s)
 {
-	struct cct *const t = s->cct;
-	const size_t n = cct_count(t) + 1;
+	const size_t n = cct_count(s->cct) + 1;
 	struct owners o = { mem_alloc(n * sizeof(*o.of)),
+			    mem_alloc(func_count(s->funcs) + 1),
 			    mem_alloc(n * sizeof(*o.at)) };
 
-	for (node_id id = 1; id < n; id++) {
-		const struct cct_sampled *const of = cct_sampled_of(t, id);
-		const uint64_t self = cct_get(t, id)->self;
-		const uint64_t off = cct_cpu_of(t, id).off;
-
-		o.of[id] = is_noted(t, id) ? o.of[cct_get(t, id)->parent] : id;
-		o.at[o.of[id]].noted += (double)cct_counted_of(t, id).noted_ns;
-		o.at[id].ran = self > off ? (double)(self - off) : 0;
-		o.at[id].has = o.at[id].ran;
-		o.at[id].variance = of ? of->variance : 0;
-		o.at[id].divided = of ? cct_division_variance(&of->division) :
-					0;
-	}
+	for (node_id id = 1; id < n; id++)
+		find_owner(s, &o, id);
+	add_samples(s, &o);
 	if (s->net.is_net & NET_REFERENCE)
 		add_reference(s, &o);
 	return o;
 }
 
-/* Part of the owner's times become the node's, with their part of its error.
- * The number of notes is as uncertain as its root. */
-static void give(struct cct *t, struct owner *owner, node_id from, node_id id,
-		 double took)
+/* How much of what an owner ran is Lua's. Samples tell, but for code that may
+ * be of either side: notes show the least of that, and it is divided as the
+ * rest is. The error reaches from one end to the other. Without samples, all
+ * code may be of either side, and is the owner's. */
+static void split(struct owner *o, bool is_reference)
+{
+	const double one = o->samples > 0 ? o->ran / o->samples : 1;
+	const double own = fmax(o->ran - o->vm - o->other, 0);
+	const double by_notes = fmin(fmax(o->noted - o->vm, 0), o->other);
+	const double open = o->other - by_notes;
+	const double part = o->vm == 0 ? 1 :
+			    (own + one / 2) / (own + o->vm + one);
+	const double width = open * fmax(part, 1 - part);
+
+	o->lua = o->vm + by_notes + (1 - part) * open;
+	o->gives = is_reference && o->noted > 0 ? o->vm + by_notes :
+		   fmin(o->noted, o->vm + by_notes);
+	o->doubt = width * width / 4;
+	if (o->samples > 0)
+		o->doubt += one * one + one * own * (o->ran - own) / o->ran;
+}
+
+/* Part of the owner's times become the node's, with their part of its error. */
+static void move(struct cct *t, const struct owner *owner, node_id from,
+		 node_id id, double took, double error)
 {
 	struct cct_sampled *const of = cct_sampled_of(t, from);
 	struct cct_sampled *const to = cct_sampled_of(t, id);
-	const double each = took / (double)cct_counted_of(t, id).noted;
 	const uint64_t self = cct_get(t, from)->self;
 	const double part = owner->ran > 0 ? took / owner->ran : 0;
 	uint64_t raw;
@@ -113,58 +234,112 @@ static void give(struct cct *t, struct owner *owner, node_id from, node_id id,
 		raw = (uint64_t)((double)of->raw * took / (double)self);
 		of->raw -= raw;
 		to->raw += raw;
-		to->variance += each * took + part * part *
+		to->variance += error + part * part *
 				(owner->variance + owner->divided);
-		owner->chance += each * took;
 	}
-	owner->gave += part;
 	cct_move_self(t, from, id, (uint64_t)took);
 }
 
-/* How much of what was noted below it an owner gives. */
-static double part_of(const struct owner *o, double rate)
+/* A Lua function gets what was noted of it, whose number is as uncertain as its
+ * root. */
+static void give(struct session *s, struct owner *owner, node_id from,
+		 node_id id)
 {
-	const double noted = o->noted * rate;
+	const struct cct_counted c = cct_counted_of(s->cct, id);
+	const double noted = (double)c.noted_ns * (double)s->tick_hz / 1e9;
+	const double took = owner->gives * noted / owner->noted;
+	const double error = took * took / (double)c.noted;
 
-	return fmax(fmin(noted, o->has), o->lua) / noted;
+	owner->chance += error;
+	move(s->cct, owner, from, id, took, error);
 }
 
-/* What an owner keeps is a difference: what it gave is not exact. */
+/* What no note tells of, below its owner. */
+static void give_rest(struct session *s, struct owner *owner, node_id id)
+{
+	const double rest = owner->lua - owner->gives;
+	const func_id func = func_special(s->funcs, "[Lua, not noted]");
+
+	if (rest < 1)
+		return;
+	func_get(s->funcs, func)->noted = 1;
+	owner->rest = cct_child(s->cct, id, func, CCT_NOTED);
+	move(s->cct, owner, id, owner->rest, rest,
+	     owner->chance + owner->doubt);
+}
+
+/* What an owner keeps. Notes tell of it as far as samples do not. */
 static void keep(struct cct *t, const struct owner *o, node_id id)
 {
 	struct cct_sampled *const of = cct_sampled_of(t, id);
-	const double part = fmax(1 - o->gave, 0);
+	const double part = o->ran > 0 ? fmax(1 - o->lua / o->ran, 0) : 1;
 
-	if (!of || o->gave == 0)
+	if (!of)
 		return;
-	of->variance = part * part * o->variance + o->chance;
+	of->variance = part * part * o->variance + o->doubt +
+		       fmin(o->chance, o->other * o->other / 4);
 	of->division.doubt *= part * part;
 	of->division.cross *= part;
 	of->division.share *= part;
 }
 
-void noted_apply(struct session *s)
+static void split_all(struct session *s, struct owners *o)
+{
+	const bool is_reference = s->net.is_net & NET_REFERENCE;
+	struct cct *const t = s->cct;
+	const size_t n = cct_count(t);
+
+	for (node_id id = 1; id <= n; id++)
+		if (o->of[id] == id && o->runs[cct_get(t, id)->func])
+			split(&o->at[id], is_reference);
+	for (node_id id = 1; id <= n; id++)
+		if (o->of[id] != id && o->of[id] > 0 &&
+		    cct_counted_of(t, id).noted_ns > 0)
+			give(s, &o->at[o->of[id]], o->of[id], id);
+	for (node_id id = 1; id <= n; id++) {
+		if (o->of[id] != id || !o->runs[cct_get(t, id)->func])
+			continue;
+		keep(t, &o->at[id], id);
+		give_rest(s, &o->at[id], id);
+	}
+}
+
+/* Samples of Lua's code are not their owner's. */
+static void take_samples(struct session *s, const struct owners *o)
 {
 	struct cct *const t = s->cct;
-	const double rate = (double)s->tick_hz / 1e9;
+
+	for (size_t i = 0; i < cct_sample_count(t); i++) {
+		struct cct_sample *const of = cct_sample_get(t, i);
+		struct cct_sampled *const at = cct_sampled_of(t, of->node);
+		const node_id rest = o->at[of->node].rest;
+		const uint32_t n = (uint32_t)
+			((of->period + s->net.period / 2) / s->net.period);
+
+		if (s->places[of->place].kind != PLACE_LUA || rest == 0)
+			continue;
+		at->other -= n < at->other ? n : at->other;
+		cct_sampled_of(t, rest)->other += n;
+		of->node = rest;
+	}
+	cct_link_samples(t);
+}
+
+void noted_apply(struct session *s)
+{
 	struct owners o;
 
-	for (node_id id = 1; id <= cct_count(t); id++)
-		if (is_noted(t, id))
-			func_get(s->funcs, cct_get(t, id)->func)->noted = 1;
-	if (cct_counted_sum(t).noted_ns == 0)
+	for (node_id id = 1; id <= cct_count(s->cct); id++)
+		if (is_noted(s->cct, id))
+			func_get(s->funcs,
+				 cct_get(s->cct, id)->func)->noted = 1;
+	if (!session_has_sampled_vm(s) &&
+	    cct_counted_sum(s->cct).noted_ns == 0)
 		return;
+	find_places(s);
 	o = find_owners(s);
-	for (node_id id = 1; id <= cct_count(t); id++) {
-		const node_id owner = o.of[id];
-
-		if (owner > 0 && owner != id &&
-		    cct_counted_of(t, id).noted_ns > 0)
-			give(t, &o.at[owner], owner, id, rate *
-			     part_of(&o.at[owner], rate) *
-			     (double)cct_counted_of(t, id).noted_ns);
-	}
-	for (node_id id = 1; id <= cct_count(t); id++)
-		keep(t, &o.at[id], id);
-	mem_free_all(o.of, o.at);
+	split_all(s, &o);
+	if (cct_has_samples(s->cct) && s->net.period > 0)
+		take_samples(s, &o);
+	mem_free_all(o.of, o.runs, o.at);
 }

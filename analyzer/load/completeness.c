@@ -605,16 +605,18 @@ static void tell_noted(struct teller *t, const struct session *s)
 		    "that there were more than are shown (%s of CPU time was "
 		    "noted); weft record --lua exact counts all", at_times,
 		    time);
-	if (noted + unnoted == 0)
+	if (noted + unnoted == 0 && (at_times || !session_has_sampled_vm(s)))
 		return;
 	if (!at_times)
 		say(t, "Lua was sampled: its functions have times (%s of CPU "
-		    "time was noted, each tick as uncertain as its count), and "
-		    "their calls are not known; weft record --lua exact counts "
+		    "time was noted, each tick as uncertain as its count; "
+		    "time without a core is with what runs Lua), and their "
+		    "calls are not known; weft record --lua exact counts "
 		    "them", time);
 	if (unnoted > (noted + unnoted) / 100)
 		say(t, "for %s more Lua may have run and could not note where: "
-		    "that is its callers' time",
+		    "[Lua, not noted], or its callers' time where samples are "
+		    "too few",
 		    out_number_time(lacks, (double)unnoted));
 }
 

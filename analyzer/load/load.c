@@ -478,6 +478,17 @@ static bool has_counted(const struct session *s)
 	return s->counted > 0 || cct_counted_sum(s->cct).brief > 0;
 }
 
+/* Nothing may have told which function a coroutine of sampled Lua ran. */
+static void name_bodies(struct session *s)
+{
+	for (size_t i = 0; i < s->coroutine_count; i++) {
+		struct coroutine *const c = &s->coroutines[i];
+
+		if (c->body == 0 && (c->resumes > 0 || c->active > 0))
+			c->body = func_special(s->funcs, "[body not known]");
+	}
+}
+
 /* Put memory into the tree, before that is cut. */
 static enum cmd_exit read_heap(struct load *load)
 {
@@ -514,6 +525,7 @@ static enum cmd_exit open_trace(struct load *load)
 	if (read_reference(load) != CMD_OK)
 		return CMD_UNREADABLE;
 	name_all(load);
+	name_bodies(load->session);
 	if (read_heap(load) != CMD_OK)
 		return CMD_UNREADABLE;
 	if (wants_net && !arg_raw) {

@@ -386,6 +386,14 @@ bool session_has_times(const struct session *s)
 	return s->counted == 0 || s->counted < s->calls;
 }
 
+bool session_has_sampled_vm(const struct session *s)
+{
+	for (size_t i = 0; i < s->vm_count; i++)
+		if (s->vms[i].flags & VM_SAMPLED)
+			return true;
+	return false;
+}
+
 bool session_is_raw(const struct session *s)
 {
 	return s->net.has_raw ||

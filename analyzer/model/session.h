@@ -139,6 +139,8 @@ enum place_kind {
 	PLACE_OWN,     /* code of the recorded function func */
 	PLACE_PROBE,   /* weft's: its library, what leads to its hooks, and
 	                * what Lua does to call them */
+	PLACE_LUA,     /* of sampled Lua: its library but for its API, and what
+	                * it compiled */
 };
 
 /* Where samples found a program counter. Identity: module and offset. */
@@ -341,6 +343,8 @@ void session_add_sums(struct session *to, const struct session *from);
 bool session_has_times(const struct session *);
 /* Are any of its times as recorded? Of merged sessions, some may be. */
 bool session_is_raw(const struct session *);
+/* Is a Lua state of it one that was sampled? */
+bool session_has_sampled_vm(const struct session *);
 
 /* Count a gap, and keep it if it is one of the longest. */
 void session_add_gap(struct session *, const struct gap *);

@@ -284,3 +284,22 @@ void test_slow_says_how_long_garbage_was_collected(void)
 			 "main;short T1 in 0 30 3 3 0 returned collecting 3\n"
 			 "3 ended, 0 open, 0 unknown\n");
 }
+
+/* The body of a coroutine of sampled Lua has noted that it made the call. */
+void test_slow_takes_no_call_of_sampled_lua_for_a_body(void)
+{
+	begin(0);
+	cb_begin(&b, 1, 1, 0, 0);
+	cb_enter(&b, "main", 0);
+	cb_resume(&b, 9, 0, 0, 0, 4);
+	cb_noted(&b, NOTED_CALLS, 0, 0, 1, 1);
+	cb_frame(&b, "lua", 0);
+	cb_enter(&b, "native", 1);
+	cb_leave(&b, "native", 20);
+	cb_suspend(&b, 9, SUSPEND_YIELD, 2);
+	cb_leave(&b, "main", 5);
+	give(60);
+	CHECK_STR(end(), "main T1 in 0 0 33 13 0 returned\n"
+			 "main;~lua;native T1 in 9 6 20 20 0 returned\n"
+			 "2 ended, 0 open, 0 unknown\n");
+}

@@ -545,8 +545,14 @@ static enum slow_end end_of(const struct replay_event *e)
 /* How the call's own frame is marked in its stack. */
 static uint32_t flags_of(const struct replay_event *e, const struct slot *slot)
 {
-	return (e->depth == stream_top(e->stream).base && e->coroutine != 0 ?
-		STACK_BODY : 0) | (slot->is_known ? 0 : STACK_BEFORE);
+	func_id by[NOTED_FRAMES];
+	const bool is_body = e->coroutine != 0 &&
+		e->depth == stream_top(e->stream).base &&
+		stream_lua_funcs(e->stream, e->depth, e->func, slot->entry,
+				 by) == 0;
+
+	return (is_body ? STACK_BODY : 0) |
+	       (slot->is_known ? 0 : STACK_BEFORE);
 }
 
 /* The call, on those below it. */
