@@ -130,6 +130,8 @@ struct lua_lib {
 	uint32_t running_at;       /* LuaJIT, which switches coroutines itself:
 	                            * where that has the lua_State that runs;
 	                            * 0: not known */
+	uint32_t state_at;         /* LuaJIT: where that has what it does, as
+	                            * 32 bits; 0: not known */
 	/* With a trusted layout: changes only while the VM of this lua_State
 	 * collects garbage. NULL: nothing tells. Hook-safe. */
 	uint64_t (*collector)(uint64_t L);

@@ -26,6 +26,10 @@ struct trial {
 	int tails;              /* tail calls seen in the code, less events */
 	uint64_t main, main_at; /* the tried state; as in struct lua_lib */
 	uint64_t running[2];    /* words that may be it: bits */
+	/* Halves of words that say in each C function that one runs, and that
+	 * have said that bytecode does. */
+	uint64_t in_c[4], in_code[4];
+	uint64_t in_all;        /* whose they are; 0: nobody looks */
 	bool faulted;
 	/* The functions that the running main function is found to hold. */
 	uint64_t written[WRITTEN_MOST];
@@ -35,6 +39,10 @@ struct trial {
 /* For C functions and hooks, which are given a lua_State alone. */
 static THREAD_LOCAL struct trial *trial;
 
+/* Which halves of the words that a VM's states share have this value? */
+static void note_halves(struct trial *t, uint64_t *bits, uint32_t value,
+			bool all_times);
+
 /* In place of the program's malloc, which may be instrumented, or count. */
 static void *allocate(void *ud, void *old, size_t size, size_t wanted)
 {
@@ -43,6 +51,8 @@ static void *allocate(void *ud, void *old, size_t size, size_t wanted)
 
 	if (wanted == 0)
 		return NULL;
+	if (t->in_all != 0)
+		note_halves(t, t->in_code, LAYOUT_RUNS_CODE, false);
 	if (old && wanted <= size)
 		return old;
 	wanted = (wanted + 15) & ~(size_t)15;
@@ -580,6 +590,53 @@ static int see_running(lua_State *L)
 	return 0;
 }
 
+static void note_halves(struct trial *t, uint64_t *bits, uint32_t value,
+			bool all_times)
+{
+	for (uint32_t i = 0; i < 2 * SHARED_WORDS; i++) {
+		const uint64_t bit = UINT64_C(1) << i % 64;
+
+		if (layout_half(t->in_all + 4 * i) != value)
+			bits[i / 64] &= all_times ? ~bit : UINT64_MAX;
+		else
+			bits[i / 64] |= all_times ? 0 : bit;
+	}
+}
+
+/* Bytecode takes memory before this. */
+static const char states_script[] =
+	"local see = ... local t = {} "
+	"for i = 1, 50 do t[i] = {} end see() see()";
+
+static int see_state(lua_State *L)
+{
+	(void)L;
+	note_halves(trial, trial->in_c, LAYOUT_RUNS_C, true);
+	return 0;
+}
+
+/* Where the state is that tells C functions from what else runs; 0: at no
+ * place, or several. */
+static uint32_t find_state(lua_State *L)
+{
+	const lua_CFunction see = see_state;
+	uint32_t at = 0, found = 0;
+	bool ran;
+
+	memset(trial->in_c, 0xff, sizeof(trial->in_c));
+	memset(trial->in_code, 0, sizeof(trial->in_code));
+	trial->in_all = layout_global((uint64_t)L);
+	ran = run(L, states_script, "=weft", &see, 1, NULL);
+	trial->in_all = 0;
+	for (uint32_t i = 0; i < 2 * SHARED_WORDS; i++)
+		if (trial->in_c[i / 64] & trial->in_code[i / 64] &
+		    UINT64_C(1) << i % 64) {
+			at = 4 * i;
+			found++;
+		}
+	return ran && found == 1 && !trial->faulted ? at : 0;
+}
+
 static uint32_t find_running(lua_State *L)
 {
 	lua_State *const co = API(trial->api, lua_newthread)(L);
@@ -623,6 +680,7 @@ static bool try_all(struct trial *t, struct lua_lib *lib)
 			 layout_collector;
 	lib->memory_at = right ? find_memory(L, lib) : 0;
 	lib->running_at = right && IS_JIT ? find_running(L) : 0;
+	lib->state_at = right && IS_JIT ? find_state(L) : 0;
 	if (exclude_learns())
 		learn(L);
 	else

@@ -357,6 +357,11 @@ INLINE uint64_t layout_global(uint64_t L)
 	return layout_word(L + STATE_GLOBAL);
 }
 
+/* LuaJIT: what it does at a moment. In all else than a C function, frames are
+ * not what they were. */
+#define LAYOUT_RUNS_CODE UINT32_MAX
+#define LAYOUT_RUNS_C (UINT32_MAX - 1)
+
 /* Where that may have the number of bytes that the VM has in use: from 5.2 on,
  * two numbers say it. */
 #if WEFT_LUA_ABI == 21

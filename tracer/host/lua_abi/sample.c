@@ -192,17 +192,18 @@ static bool are_others(struct lua_said *said, const struct coroutine *co,
 }
 
 /* The one of co's VM that runs: in LuaJIT it may be one that co has resumed,
- * without a call of lua_resume. NULL: compiled code runs, whose frames are not
- * what they were. */
+ * without a call of lua_resume. NULL: it is not in a C function, as where a
+ * signal's handler makes the call, and frames are not what they were. */
 static const struct coroutine *running(const struct coroutine *co)
 {
-	const uint32_t at = co->vm->lib->running_at;
-	const uint64_t running = layout_global((uint64_t)co->L) + at;
+	const struct lua_lib *const lib = co->vm->lib;
+	const uint64_t all = layout_global((uint64_t)co->L);
 
 	if (!IS_JIT)
 		return co;
-	return at == 0 || layout_word(running + 8) != 0 ? NULL :
-	       meet(co->vm, (lua_State *)layout_word(running));
+	return lib->running_at == 0 || lib->state_at == 0 ||
+	       layout_half(all + lib->state_at) != LAYOUT_RUNS_C ? NULL :
+	       meet(co->vm, (lua_State *)layout_word(all + lib->running_at));
 }
 
 /* Its innermost frame, if it makes that call and frames may be looked at; else
