@@ -58,20 +58,24 @@ static struct place open_call(const struct below *b, ticks at)
 {
 	const struct stream *const st = b->stream;
 	const struct place here = { st->tree, st->frame[st->depth - 1].node };
-	const uint64_t word = b->i > 0 ? b->chunk->records[b->i - 1] : 0;
+	const uint64_t *const last = b->i > 0 ?
+				     &b->chunk->records[b->i - 1] : NULL;
+	const bool is_lua = last && st->lua && st->lua->leaf == last &&
+			    st->lua->leaf_chunk == b->replay->chunk;
 	const uint32_t body = st->segments > 1 &&
 		st->depth == segment_first(replay_top(st)) ?
 		replay_time_body(b->replay, st) : 0;
+	const node_id from = is_lua ? st->lua->caller : here.node;
 	node_id leaf;
 	func_id func;
 
-	if (rec_kind(word) != REC_LEAF || at >= st->now)
+	if (!last || rec_kind(*last) != REC_LEAF || at >= st->now)
 		return here;
-	func = b->replay->func[rec_func(word)];
-	leaf = cct_find(st->tree, here.node, func, body);
+	func = b->replay->func[rec_func(*last)];
+	leaf = cct_find(st->tree, from, func, is_lua ? 0 : body);
 	/* Its node may stand in "(deeper)". */
 	if (!leaf && cct_deeper(st->tree) > 0)
-		leaf = cct_child(st->tree, here.node, func, body);
+		leaf = cct_child(st->tree, from, func, is_lua ? 0 : body);
 	return leaf ? (struct place){ st->tree, leaf } : here;
 }
 

@@ -128,6 +128,9 @@ struct sampling {
 /* Which functions of a sampled VM stand between the innermost frame and what
  * the next record says; where they are known. */
 struct lua_calls {
+	const uint64_t *leaf;    /* the last LEAF that they have made, and */
+	node_id caller;          /* what it stands on; in which chunk */
+	uint64_t leaf_chunk;
 	uint64_t chunk;          /* of replay.chunk, 0: no chunk */
 	bool pending;            /* the next record is yet to come */
 	uint32_t count;

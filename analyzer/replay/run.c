@@ -453,8 +453,9 @@ HOT void call(struct replay *r, struct stream *st, struct cursor *c,
 /* An ENTER or LEAF of a call that Lua functions make which have no frames. */
 static void __attribute__((noinline))
 call_of_lua(struct replay *r, struct stream *st, struct cursor *c,
-	    uint64_t word, unsigned what)
+	    const uint64_t *record, unsigned what)
 {
+	const uint64_t word = *record;
 	const bool is_leaf = rec_kind(word) == REC_LEAF;
 	const func_id func = r->func[rec_func(word)];
 	node_id id;
@@ -462,6 +463,9 @@ call_of_lua(struct replay *r, struct stream *st, struct cursor *c,
 	pass(r, st, c, is_leaf ? rec_leaf_gap(word) : rec_gap(word), what);
 	store(r, st, c);
 	id = replay_lua_caller(r, st);
+	st->lua->leaf = is_leaf ? record : NULL;
+	st->lua->caller = id;
+	st->lua->leaf_chunk = r->chunk;
 	if (what & SUMS)
 		id = cct_child(st->tree, id, func, 0);
 	load(c, st);
@@ -487,7 +491,7 @@ after_lua(struct replay *r, struct stream *st, struct cursor *c,
 	switch (rec_kind(chunk->records[i])) {
 	case REC_ENTER:
 	case REC_LEAF:
-		call_of_lua(r, st, c, chunk->records[i], what);
+		call_of_lua(r, st, c, &chunk->records[i], what);
 		return i + 1;
 	case REC_LEAVE:
 		forget_lua(st);
