@@ -60,7 +60,7 @@ INLINE void turn_back(const struct coroutine *co)
 		lua_turn_exact(co);
 }
 
-INLINE void has_run(const struct lua_running *was)
+INLINE void has_run(struct lua_running *was)
 {
 	if (lua_may_be_sampled())
 		lua_sample_leave(was);
@@ -263,7 +263,7 @@ INLINE long resumer_of(const struct lua_lib *lib, long L, long b)
 /* The resume of a lua_State that was not known. */
 static NOINLINE long resume_unknown(OURS)
 {
-	const struct lua_running was = runs(NULL, a, ABOVE, true);
+	struct lua_running was = runs(NULL, a, ABOVE, true);
 	const long by = resumer_of(LIB, a, b), r = REAL(lua_resume)(PASS);
 	const struct coroutine *co;
 

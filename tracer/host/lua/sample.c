@@ -674,16 +674,52 @@ static bool mark(struct lua_running *r, const struct lua_vm *vm,
 	return true;
 }
 
+/* Is it on this thread's own stack, and does it go on, in a part of the
+ * recording in which nothing has told of it? */
+static bool goes_on_unseen(const struct thread_state *s,
+			   const struct lua_running *r, uint64_t sp)
+{
+	return !mapped_view.lua_budget && r->L != 0 &&
+	       (r->window != s->window || !r->stack) && s->level == 0 &&
+	       !s->fiber_on && r->sp > sp && r->sp <= s->stack_high &&
+	       !shadow_in_alt(s, sp);
+}
+
+/* All its frames are on what is open now: calls in between are not known. */
+static void place_anew(struct thread_state *s, struct lua_running *r)
+{
+	r->stack = lua_vm_stack(s);
+	r->segments = s->segments - s->fiber;
+	r->depth = shadow_depth(s);
+	r->top = count_frames(s);
+	r->window = s->window;
+	r->forgot = atomic_load(&lua_co_forgot);
+	r->level = 0;
+	r->base = 0;
+	thread_lua_runs(s, r->top);
+	says = false;
+}
+
+/* A part of the recording begins. */
+static void goes_on(struct thread_state *s)
+{
+	if (lua_is_sampled() && goes_on_unseen(s, &lua_running, HERE))
+		place_anew(s, &lua_running);
+}
+
 /* What was running before goes on. */
-static void unmark(const struct lua_running *was)
+static void unmark(struct lua_running *was)
 {
 	struct thread_state *const s = thread_acquire(HERE);
 
 	if (!s)
 		return;
-	thread_lua_runs(s, mapped_view.lua_budget ? settle(s, was) :
-			   was->L != 0 && was->window == s->window &&
-			   was->stack == lua_vm_stack(s) ? was->top : 0);
+	if (lua_is_sampled() && goes_on_unseen(s, was, HERE))
+		place_anew(s, was);
+	else
+		thread_lua_runs(s, mapped_view.lua_budget ? settle(s, was) :
+				was->L != 0 && was->window == s->window &&
+				was->stack == lua_vm_stack(s) ? was->top : 0);
 	thread_release(s);
 }
 
@@ -694,20 +730,26 @@ static bool is_same_place(const struct lua_running *a,
 	       a->depth == b->depth;
 }
 
+void lua_sample_claim(struct lua_vm *vm)
+{
+	if (unlikely(vm->lib->abi->is_jit && vm->sampled &&
+		     atomic_load_explicit(&profiled, memory_order_relaxed) !=
+		     vm))
+		claim_profiler(vm);
+}
+
 void lua_sample_enter(struct coroutine *co, const struct lua_running *was,
 		      bool is_resume)
 {
 	struct lua_running *const r = &lua_running;
 
 	r->base = 0;
+	r->stack = NULL;
 	if (!co || !lua_vm_on() || !mark(r, co->vm, was))
 		return;
 	if (lua_vm_is_sampled(co->vm))
 		keep_ticks();
-	if (unlikely(co->vm->lib->abi->is_jit && co->vm->sampled &&
-		     atomic_load_explicit(&profiled, memory_order_relaxed) !=
-		     co->vm))
-		claim_profiler(co->vm);
+	lua_sample_claim(co->vm);
 	if (is_resume)
 		return;
 	if (was->L == r->L && is_same_place(was, r))
@@ -760,7 +802,7 @@ static SLOW void tell_missed(void)
 	thread_release(s);
 }
 
-void lua_sample_leave(const struct lua_running *was)
+void lua_sample_leave(struct lua_running *was)
 {
 	unmark(was);
 	if (unlikely(ticks.missed > TELL_MISSED))
@@ -791,6 +833,8 @@ static SLOW void calls(uint64_t fn, uint64_t sp)
 	settle_running();
 	if (!says && lua_vm_on() && is_innermost(r, sp)) {
 		co = find_sampled((lua_State *)r->L);
+		if (co)
+			keep_ticks();
 		says = true;
 		barrier();
 		if (co && co->vm->by_layout)
@@ -877,6 +921,7 @@ void lua_sample_begin(struct coroutine *co)
 	if (vm->sampled)
 		return;
 	thread_upcalls.lua_calls = calls;
+	thread_upcalls.lua_goes_on = goes_on;
 	barrier();
 	vm->sampled = true;
 	see_end(vm, co->L);

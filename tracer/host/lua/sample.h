@@ -69,12 +69,15 @@ bool lua_sample_goes_on(long L, uint64_t sp);
 void lua_sample_enter(struct coroutine *co, const struct lua_running *was,
 		      bool is_resume);
 /* It is over; what was running before goes on. */
-void lua_sample_leave(const struct lua_running *was);
+void lua_sample_leave(struct lua_running *was);
 
 /* The program jumps to target: what ran deeper on the busy state's stack does
  * so no longer. */
 void lua_sample_jumped(struct thread_state *s, uint64_t target);
 
+/* LuaJIT: vm is sampled, and has called a C function that has done nothing as
+ * yet. Recording may have begun since it was called itself. */
+void lua_sample_claim(struct lua_vm *vm);
 /* What runs here resumes another lua_State, by a function at that address:
  * says which Lua functions do so. */
 void lua_sample_resumes(uint64_t function, uint64_t sp);

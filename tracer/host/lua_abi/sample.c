@@ -85,6 +85,7 @@ static void put(struct thread_state *s, const struct lua_vm *vm,
 	for (const uint64_t *w = words; w < end; w++)
 		s->at[w - words] = *w;
 	chunk_publish(s, (uint32_t)(end - words));
+	s->lua_said = s->at;
 }
 
 /* Open calls, outermost first. */
@@ -262,8 +263,10 @@ void sample_calls(const struct coroutine *co, uint64_t base, uint64_t fn,
 	if (id == 0 || said_again(by, id, base, fn, sp) ||
 	    !walk(by, base, LUA_WALK_CALL, sp, &c))
 		return;
-	if (c.count > 0 && c.f[c.count - 1].key == fn)
+	if (c.count > 0 && c.f[c.count - 1].key == fn) {
 		c.count--;
+		lua_sample_claim(by->vm);
+	}
 	for (uint32_t i = 0; i < c.count; i++)
 		c.f[i].ret = 0; /* no line is known */
 	s = thread_acquire(sp);

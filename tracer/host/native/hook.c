@@ -51,6 +51,28 @@ INLINE bool is_inlined(const struct thread_state *s, uint64_t site,
 	return true;
 }
 
+/* As long as calls of handlers come in between. */
+enum { SAYS_AGAIN = 3 };
+
+/* Sampled Lua may make the call: which of its functions are open? Returns where
+ * the record of the call is to be, if that was said; else NULL. */
+static SLOW const uint64_t *enter_from_lua(uint64_t fn, uint64_t site,
+					   struct caller from,
+					   struct thread_state *s)
+{
+	/* Of what a handler has interrupted. */
+	const uint64_t *const before = s->lua_said, *said;
+
+	s->lua_said = NULL;
+	if (thread_lua_calls(s) && !exclude_has(fn) && !exclude_learns() &&
+	    !chunk_counts(s, fn) && !chunk_skips(s, fn) &&
+	    !is_inlined(s, site, from))
+		thread_upcalls.lua_calls(fn, from.sp);
+	said = s->lua_said;
+	s->lua_said = before;
+	return said;
+}
+
 /* ------------------------------------------------------- the uncommon case */
 
 /* Records an entry whatever the state is. If functions are being learned, the
@@ -68,6 +90,15 @@ static SLOW void enter(uint64_t fn, uint64_t site, struct caller from)
 		return;
 	}
 	s = thread_acquire_native(from.sp);
+	for (int i = 0; i < SAYS_AGAIN && s && unlikely(s->lua_unsaid); i++) {
+		const uint64_t *said;
+
+		thread_release(s);
+		said = enter_from_lua(fn, site, from, s);
+		s = thread_acquire_native(from.sp);
+		if (s)
+			s->lua_unsaid = said && said != s->at;
+	}
 	if (s && unlikely(s->awaits)) {
 		dictionary_begins(fn);
 		thread_release(s);
@@ -91,6 +122,19 @@ static bool began_recorded(uint64_t fn, uint64_t site)
 
 	return s && s->busy == 0 && s->generation != 0 &&
 	       s->top[-1].key == fn && s->top[-1].site == site;
+}
+
+/* It was not known whether native calls are recorded: the first one may be made
+ * by Lua, too. */
+static SLOW void enter_unknown(uint64_t fn, uint64_t site, struct caller from)
+{
+	struct thread_state *const s = thread_acquire_native(from.sp);
+
+	if (s) {
+		s->lua_unsaid = s->lua_top != 0;
+		thread_release(s);
+	}
+	enter(fn, site, from);
 }
 
 /* Records a return. If it is not that of the innermost frame, unwind finds out
@@ -307,27 +351,24 @@ static NOINLINE void leave_counting(uint64_t fn, uint64_t site, uint64_t sp,
 		leave(fn, site, sp);
 }
 
-/* Sampled Lua makes the call: which of its functions are open? */
-static SLOW void enter_from_lua(uint64_t fn, uint64_t sp,
-				const struct thread_state *s)
-{
-	if (!exclude_has(fn) && !exclude_learns() && !chunk_counts(s, fn) &&
-	    !chunk_skips(s, fn))
-		thread_upcalls.lua_calls(fn, sp);
-}
-
 /* Brief calls are counted, or deep ones have no records; or Lua is sampled. */
 static NOINLINE void enter_choosing(uint64_t fn, uint64_t site,
 				    struct caller from, struct thread_state *s,
 				    uint32_t generation)
 {
+	const uint64_t *said = NULL;
+
 	if (thread_lua_calls(s) && s->generation == generation)
-		enter_from_lua(fn, from.sp, s);
+		said = enter_from_lua(fn, site, from, s);
 	if (is_ready(s, generation) &&
-	    TRY(s, from.sp, unlikely(s->top >= s->deep) ?
-		       entered_deep(s, fn, site, from) :
-		       entered(s, chunk_entry(s, fn), fn, site, from, true)))
+	    TRY(s, from.sp, likely(!said || said == s->at) &&
+		       (unlikely(s->top >= s->deep) ?
+			entered_deep(s, fn, site, from) :
+			entered(s, chunk_entry(s, fn), fn, site, from, true))))
 		return;
+	/* A handler's calls may have come after that. */
+	if (unlikely(said && said != s->at))
+		s->lua_unsaid = true;
 	if (s->generation == generation)
 		enter_or_count(fn, site, from);
 	else
@@ -413,7 +454,7 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 	}
 	if (unlikely(r != EACH)) {
 		if (r != OFF)
-			enter((uint64_t)fn, (uint64_t)site, from);
+			enter_unknown((uint64_t)fn, (uint64_t)site, from);
 		return;
 	}
 	e = chunk_entry(s, (uint64_t)fn);

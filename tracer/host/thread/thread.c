@@ -321,6 +321,21 @@ static struct thread_state *begin_beside(struct thread_state *old,
 	return s;
 }
 
+/* Which fiber runs, and does sampled Lua run in it? */
+static void settle(struct thread_state *s)
+{
+	if (!thread_upcalls.fiber_settle && !thread_upcalls.lua_goes_on)
+		return;
+	s->busy = (uint64_t)__builtin_frame_address(0);
+	barrier();
+	if (thread_upcalls.fiber_settle)
+		thread_upcalls.fiber_settle(s);
+	if (thread_upcalls.lua_goes_on)
+		thread_upcalls.lua_goes_on(s);
+	s->lua_unsaid = s->lua_top != 0;
+	thread_release(s);
+}
+
 /* The state, made or brought up to date for this generation; NULL: there is
  * none to record with. */
 static struct thread_state *update(struct thread_state *s)
@@ -345,12 +360,8 @@ static struct thread_state *update(struct thread_state *s)
 	/* else a hook at work here was interrupted: that comes first */
 	if (!s)
 		refused = generation;
-	else if (s->busy == 0 && s->level == 0 && thread_upcalls.fiber_settle) {
-		s->busy = (uint64_t)__builtin_frame_address(0);
-		barrier();
-		thread_upcalls.fiber_settle(s);
-		thread_release(s);
-	}
+	else if (s->busy == 0 && s->level == 0)
+		settle(s);
 	return s;
 }
 

@@ -234,6 +234,10 @@ struct thread_state {
 	uint32_t lua_top;     /* sampled Lua runs on so many frames, the
 	                       * sentinel among them: a call made there is one
 	                       * of its; 0: it does not. Then chooses is set */
+	const uint64_t *lua_said; /* at, when it was said last which of its
+	                       * functions make a call */
+	bool lua_unsaid;      /* a part of the recording, or a process, begins:
+	                       * the first call may be one of Lua's */
 	uint32_t nodes;       /* of counted calls, in the open chunk */
 	uint64_t awaited;     /* key of the C function that Lua called last and
 	                       * whose calls are counted in a recording: if it
@@ -382,6 +386,9 @@ struct thread_upcalls {
 	/* An allocation was noted: has the collector of the VM that runs here
 	 * ended a cycle since? That is recorded. Busy. */
 	void (*lua_collected)(struct thread_state *s, uint64_t sp);
+	/* A part of the recording begins, maybe while sampled Lua runs: then
+	 * there is a lua_top again. Busy. */
+	void (*lua_goes_on)(struct thread_state *s);
 	/* Recording went on: attaches the fiber that runs, if it is another
 	 * than the state knows. */
 	void (*fiber_settle)(struct thread_state *s);
