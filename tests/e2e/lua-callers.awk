@@ -8,6 +8,7 @@ function once(list,   n, w, i, r) {
 	return r
 }
 FNR == NR {
+	sub(/ - /, " , ")
 	if (split($0, w, " ") == 4 && w[1] == "is")
 		said[w[2] " " once(w[3])] += w[4]
 	next

@@ -1,11 +1,12 @@
 /* callers.c - C functions that Lua calls, and that count themselves by the Lua
  * functions that are open, which they ask Lua for. Prints, for each C function
  * and stack, "is FUNCTION LINES COUNT": the lines in which the open Lua
- * functions of the coroutine begin, outermost first.
+ * functions of the coroutine begin, outermost first; "-": there are none.
  * SPDX-License-Identifier: MIT */
 #include <lauxlib.h>
 #include <lualib.h>
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ SILENT static void count(lua_State *L, const char *function)
 			 lines[0] ? "," : "", lines);
 		strcpy(lines, all);
 	}
-	snprintf(text, sizeof(text), "%s %s", function, lines);
+	snprintf(text, sizeof(text), "%s %s", function, lines[0] ? lines : "-");
 	for (int i = 0; i < STACKS; i++) {
 		if (stacks[i].count == 0)
 			strcpy(stacks[i].text, text);
@@ -104,6 +105,28 @@ SILENT static int take(lua_State *L)
 	return 0;
 }
 
+static jmp_buf out;
+
+SILENT static int jumps(lua_State *L)
+{
+	(void)L;
+	longjmp(out, 1);
+}
+
+/* The outermost call of Lua is left by a jump: its functions stay in the state,
+ * and are not open. */
+SILENT static void leave(lua_State *L)
+{
+	const char *const text = "local function f() jumps() end f()";
+	lua_State *const left = luaL_newstate();
+
+	lua_register(left, "jumps", jumps);
+	luaL_loadbuffer(left, text, strlen(text), "@callers.lua");
+	if (setjmp(out) == 0)
+		lua_call(left, 0, 0);
+	work(L);
+}
+
 void run(lua_State *L, const char *path, const char *times)
 {
 	lua_pushinteger(L, atoi(times));
@@ -125,8 +148,10 @@ int main(int argc, char **argv)
 	lua_register(L, "raise", raise_error);
 	lua_register(L, "nap", nap);
 	lua_register(L, "take", take);
+	leave(L);
 	if (argc > 1)
 		run(L, argv[1], argc > 2 ? argv[2] : "1");
+	leave(L);
 	lua_close(L);
 	for (int i = 0; i < STACKS && stacks[i].count > 0; i++)
 		printf("is %s %u\n", stacks[i].text, stacks[i].count);

@@ -195,6 +195,9 @@ INLINE uint64_t arch_jump_word(uint64_t word)
 
 /* They jump to target: seven arguments fit into registers. */
 enum { ARCH_ENTRY_STACK = 0 };
+#define ARCH_ENTRY_RETURN(above)                                               \
+	((void)(above),                                                        \
+	 ARCH_PLAIN_RETURN((uint64_t)__builtin_return_address(0)))
 
 #define ARCH_ENTRIES(entries, target)                                          \
 	__asm__(ARCH_FUNCTION(entries)                                         \

@@ -159,6 +159,9 @@ INLINE uint64_t arch_jump_word(uint64_t word)
  * so much of the stack lies between who calls it and target. */
 enum { ARCH_ENTRY_STACK = 16 };
 
+/* Where such a call returns to; above: its frame address without the entry. */
+#define ARCH_ENTRY_RETURN(above) (((const uint64_t *)(above))[1])
+
 #define ARCH_ENTRIES(entries, target)                                          \
 	__asm__(ARCH_FUNCTION(entries)                                         \
 		".irp number, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18," \

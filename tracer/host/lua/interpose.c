@@ -48,6 +48,8 @@ INLINE struct lua_running runs(struct coroutine *co, long L, uint64_t sp,
 
 	lua_running.L = L;
 	lua_running.sp = sp;
+	lua_running.site = ARCH_ENTRY_RETURN(sp);
+	ARCH_SP(lua_running.own);
 	if (lua_may_be_sampled())
 		lua_sample_enter(co, &was, is_resume);
 	return was;

@@ -299,7 +299,8 @@ static uint32_t above_old(const struct thread_state *s,
 }
 
 /* Does the code at this stack pointer run in the call that lua_running is, and
- * not in a native function that is recorded as that? */
+ * not in a native function that is recorded as that? A jump or an exception may
+ * have ended that call: then its caller has called others since. */
 static bool is_innermost(const struct lua_running *r, uint64_t sp)
 {
 	const struct thread_state *const s = thread_self;
@@ -307,6 +308,7 @@ static bool is_innermost(const struct lua_running *r, uint64_t sp)
 	return s && s->generation != 0 && sp < r->sp &&
 	       r->stack == lua_vm_stack(s) &&
 	       r->segments == s->segments - s->fiber &&
+	       arch_was_called_at(r->own, r->sp + 16, r->site) &&
 	       (r->depth == shadow_depth(s) ||
 		(is_here(s, r) && above_old(s, r) == count_frames(s)));
 }

@@ -26,12 +26,13 @@ INLINE bool lua_has_lines(void)
 }
 
 /* The lua_State that was resumed or called last on this thread and has not come
- * back, and that call's frame address. Where Lua is sampled also on which stack
+ * back, that call's frame address, our own stack pointer in it, and where it
+ * returns to. Where Lua is sampled also on which stack
  * it runs, what that held then, and the innermost frame of L that does not
  * belong above that, 0: all do. */
 struct lua_running {
 	long L;              /* 0: none */
-	uint64_t sp;
+	uint64_t sp, own, site;
 	const void *stack;   /* lua_vm_stack, NULL: not known */
 	uint32_t segments, depth; /* as in struct shadow_mark */
 	uint32_t top;        /* index of the frame above */
