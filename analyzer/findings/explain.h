@@ -95,9 +95,12 @@ struct explain_heap {
 	func_id func;            /* 0: nothing is known of memory */
 	double grown;            /* of that: by what func took; */
 	double stays;            /* or, if it is not 0, of all that was taken
-	                          * in the third quarter of the time and is in
-	                          * use at its end, how much func took, 0 to
-	                          * 1 */
+	                          * before and stays in use, how much func took,
+	                          * 0 to 1 */
+	double steady;           /* what all functions together keep of what
+	                          * they take in a quarter of the time; 0: not
+	                          * known */
+	bool is_lua;             /* Lua's own code took most of the growth */
 	ticks since, until;      /* half of the time, and its end */
 };
 
@@ -140,6 +143,9 @@ struct explain {
 	size_t suspects;
 	ticks matters;           /* what took less is no finding */
 };
+
+/* Bytes, in the second half of the time. */
+double explain_heap_growth(const struct explain_heap *);
 
 /* Look for all kinds; the session needs histograms for EXPLAIN_SLOW. What was
  * seen is borrowed by the findings. Never fails. */

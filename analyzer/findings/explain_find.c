@@ -117,16 +117,26 @@ static void find_sleep(struct work *w, const struct explain_seen *seen)
 
 /* ---- memory that grows -------------------------------------------------- */
 
-/* Not what only the first part of the time fills, nor what may be chance. */
+/* A collector may have given much back just before the end. */
+double explain_heap_growth(const struct explain_heap *heap)
+{
+	return fmax(heap->end - heap->half, 2 * heap->steady);
+}
+
+/* Not what only the first part of the time fills, nor what may be chance. What
+ * is known to be kept all the time is neither. */
 static void find_heap(struct work *w, const struct explain_heap *heap)
 {
-	const double all = heap->end - heap->half;
+	const double all = explain_heap_growth(heap);
+	const double kept = heap->error > 0 ? 0 : 2 * heap->steady;
+	const bool keeps = kept >= fmax(LEAST_GROWTH,
+					GROWTH_SHARE * heap->end);
 	struct explain_finding *f;
 
 	if (heap->func == 0 || all < LEAST_GROWTH ||
 	    all < GROWTH_SHARE * heap->end || all < 3 * heap->error ||
-	    heap->later - heap->half < STEADY * all ||
-	    heap->end - heap->later < STEADY * all)
+	    (!keeps && (heap->later - heap->half < STEADY * all ||
+			heap->end - heap->later < STEADY * all)))
 		return;
 	f = work_add(w, EXPLAIN_HEAP, heap->func);
 	f->heap = heap;

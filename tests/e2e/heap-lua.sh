@@ -125,4 +125,55 @@ for options in --heap=exact "--heap=4k --lua sampled" --heap; do
 		END { exit !(all < 20000 && taken > 300 * 50000) }' "$T/heap" ||
 		fail "$options: in use: $(cut -c1-200 "$T/heap" | head -n 4)"
 done
+# Of compiled Lua, explain says the function that runs it, and how to know more;
+# never what makes garbage.
+cat >"$T/feed.c" <<'END'
+#include <lauxlib.h>
+#include <lualib.h>
+#define N __attribute__((noinline))
+static const char text[] =
+	"local events = {}\n"
+	"function remember(i)\n"
+	"  events[#events + 1] = { who = i, what = 'packet ' .. i }\n"
+	"end\n"
+	"function waste(i)\n"
+	"  local t = {}\n"
+	"  for k = 1, 9 do t[k] = 'garbage ' .. i * k end\n"
+	"end\n";
+N static void feed(lua_State *L, int i)
+{
+	lua_getglobal(L, "remember");
+	lua_pushinteger(L, i);
+	lua_call(L, 1, 0);
+}
+N static void spend(lua_State *L, int i)
+{
+	lua_getglobal(L, "waste");
+	lua_pushinteger(L, i);
+	lua_call(L, 1, 0);
+}
+int main(void)
+{
+	lua_State *const L = luaL_newstate();
+
+	luaL_openlibs(L);
+	if (luaL_dostring(L, text))
+		return 1;
+	for (int i = 0; i < 30000; i++) {
+		feed(L, i);
+		spend(L, i);
+	}
+	return 0;
+}
+END
+# shellcheck disable=SC2046
+gcc -O1 -finstrument-functions -o "$T/feed" "$T/feed.c" \
+	$(pkg-config --cflags --libs luajit) || fail "no program for luajit"
+keeper() {
+	record --heap=exact --lua "$1" -- "$T/feed" || fail "weft record fails"
+	"$WEFT" explain "$T/trace" >"$T/said" 2>&1 || fail "weft explain"
+	grep -qE "Memory in use grows: .*$2" "$T/said"
+}
+one_of 4 keeper exact '[.] remember <.* took .* of what stays in use[.]$'
+one_of 4 keeper sampled '[.] (remember <.* took|feed took .*--lua exact names)'
 exit 0

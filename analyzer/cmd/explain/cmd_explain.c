@@ -234,18 +234,34 @@ static char *tell_join(struct teller *t, const struct explain_finding *f)
 			 f->calls == 1 ? "it" : "them");
 }
 
+static bool samples_lua(const struct session *s)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < s->thread_count; i++)
+		all |= s->threads[i].noted | s->threads[i].unnoted;
+	return all > 0;
+}
+
+/* Where Lua is sampled, the function that runs it may be all that is known. */
 static char *tell_heap(struct teller *t, const struct explain_finding *f)
 {
 	const struct explain_heap *const h = f->heap;
-	const double all = fmin(h->end, 1e18), more = fmin(all - h->half, 1e18);
+	const struct session *const s = t->session;
+	const double all = fmin(h->end, 1e18);
+	const double more = fmin(explain_heap_growth(h), 1e18);
+	const bool is_blurred = h->is_lua && samples_lua(s) &&
+		func_get(s->funcs, f->func)->kind != FUNC_LUA;
 	char grown[OUT_NUMBER], end[OUT_NUMBER];
 
 	return mem_print("Memory in use grows: by %s in the second half of the "
-			 "time, to %s. %s took %s of %s.",
+			 "time, to %s. %s took %s of %s.%s",
 			 out_number_bytes(grown, (uint64_t)fmax(more, 0)),
 			 out_number_bytes(end, (uint64_t)all),
 			 name_of(t, f->func), share_of(t, f->share),
-			 h->stays > 0 ? "what stays in use" : "that");
+			 h->stays > 0 ? "what stays in use" : "that",
+			 is_blurred ? " Lua that it runs took it: weft record "
+			 "--lua exact names the Lua function." : "");
 }
 
 static char *sentence_of(struct teller *t, const struct explain_finding *f)
@@ -502,7 +518,7 @@ static void print_json(struct teller *t)
 			json_holder(f->lock, told_of(t, f));
 		if (f->heap)
 			printf(",\n  \"grown_bytes\": %.0f",
-			       f->heap->end - f->heap->half);
+			       explain_heap_growth(f->heap));
 		if (f->thread != CCT_ALL_THREADS)
 			printf(",\n  \"tid\": %" PRIu32,
 			       t->session->threads[f->thread].tid);

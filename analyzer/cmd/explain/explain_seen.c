@@ -228,17 +228,43 @@ static int find_waits(struct load *load, struct explain_seen *to,
 
 #define LEAST_STAYS 0.05 /* of the growth tells who took what stays */
 
-/* Who took most, by function: the growth, or what was kept, which is counted
- * with a sign. */
-static void add_rows(double *by, const struct session *s, const struct heap *h,
-		     const struct heap_table *t, double growth, double kept)
+/* By function: bytes in use at the end more than at half of the time; and of
+ * those taken between an eighth and half of the time, or in the third quarter,
+ * what is in use at the end. lua: of the growth, what Lua's own code took. */
+struct takers {
+	double *grown, *lua, *old, *recent, *since_start;
+	size_t funcs;
+};
+
+/* Code of a Lua library, or of a Lua in the program, by its place. */
+static bool is_lua_code(const struct heap *h, const struct session *s,
+			stack_id stack)
+{
+	const char *const name = stack == 0 ? "" : func_get(s->funcs,
+		stack_table_get(h->stacks, stack)->func)->name;
+
+	return strstr(name, "+0x") &&
+	       (strstr(name, "lua") || strncmp(name, "lj_", 3) == 0 ||
+		strncmp(name, "l_alloc", 7) == 0);
+}
+
+static void add_rows(const struct takers *by, const struct session *s,
+		     const struct heap *h, const struct heap_table *t,
+		     double *grown, double *until, double *since)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		const struct heap_row *const r = &t->rows[i];
+		const double more = r->is.in_use.bytes - r->before.bytes;
+		const func_id f = heap_taker(h, s->funcs, r->stack);
 
-		by[heap_taker(h, s->funcs, r->stack)] +=
-			growth * (r->is.in_use.bytes - r->before.bytes) +
-			kept * r->kept.bytes;
+		if (grown)
+			grown[f] += more;
+		if (grown == by->grown && is_lua_code(h, s, r->stack))
+			by->lua[f] += more;
+		if (until)
+			until[f] += r->kept.bytes;
+		if (since)
+			since[f] -= r->kept.bytes;
 	}
 }
 
@@ -255,22 +281,38 @@ static func_id most_of(const double *by, size_t funcs, double *sum)
 	return most;
 }
 
-/* What a collector has not looked at yet is in use, too: so of memory that was
- * taken in the third quarter of the time it counts what stays in the last. Is
- * there little, as where a growing block is moved, the growth itself does. */
-static void choose_taker(struct explain_heap *to, const double *grown,
-			 const double *stays, size_t funcs)
+/* What a collector has not looked at yet is in use, too, but it is not old; and
+ * what is taken at the start, or kept in a cache that is full, is not recent.
+ * So what a function keeps, as bytes of a quarter of the time, is the less of
+ * what it took then and of what it took before; and no more than it has grown
+ * by. Is there little, as where a growing block is moved, or where the growth
+ * began late, it counts what is recent, and the growth itself; but not of Lua,
+ * because that may be garbage. */
+static void choose_taker(struct explain_heap *to, const struct takers *by)
 {
+	const double least = (to->end - to->half) * LEAST_STAYS;
+	double *const keeps = mem_alloc(by->funcs * sizeof(*keeps));
 	double sum;
-	func_id f = most_of(stays, funcs, &sum);
+	func_id f;
 
-	to->stays = 0;
-	if (f && sum >= (to->end - to->half) * LEAST_STAYS)
-		to->stays = stays[f] / sum;
-	else
-		f = most_of(grown, funcs, &sum);
+	for (f = 0; f < by->funcs; f++)
+		keeps[f] = fmin(fmin(by->old[f] / 3 * 2, by->recent[f]),
+				by->since_start[f]);
+	f = most_of(keeps, by->funcs, &to->steady);
+	to->stays = f ? keeps[f] / to->steady : 0;
+	if (!f || to->steady < least) {
+		f = most_of(by->recent, by->funcs, &sum);
+		to->stays = f && sum >= least ? by->recent[f] / sum : 0;
+		if (to->stays <= 0)
+			f = most_of(by->grown, by->funcs, &sum);
+		if (by->lua[f] > by->grown[f] / 2)
+			f = 0;
+		to->steady = 0;
+	}
 	to->func = f;
-	to->grown = grown[f];
+	to->grown = by->grown[f];
+	to->is_lua = by->lua[f] > by->grown[f] / 2;
+	mem_free(keeps);
 }
 
 static void take_growth(struct explain_heap *to, const struct heap_table *t)
@@ -295,17 +337,38 @@ static ticks end_of_growth(struct heap *h, const uint8_t *threads, ticks first,
 	       last - (last - first) / 20;
 }
 
+/* Up to end; since when is from. */
+static void sum_takers(struct explain_heap *to, const struct session *s,
+		       struct heap *h, const uint8_t *threads, ticks from)
+{
+	const ticks end = from + to->until;
+	const size_t funcs = func_count(s->funcs) + 1;
+	double *const all = mem_alloc(5 * funcs * sizeof(*all));
+	const struct takers by = { all, all + funcs, all + 2 * funcs,
+				   all + 3 * funcs, all + 4 * funcs, funcs };
+	struct heap_table t;
+
+	heap_sum_up(h, threads, from + to->since / 4, end, &t);
+	add_rows(&by, s, h, &t, by.since_start, NULL, by.old);
+	mem_free(t.rows);
+	heap_sum_up(h, threads, from + to->since, end, &t);
+	take_growth(to, &t);
+	add_rows(&by, s, h, &t, by.grown, by.old, by.recent);
+	mem_free(t.rows);
+	heap_sum_up(h, threads, from + to->since / 2 * 3, end, &t);
+	to->later = t.all.before.bytes;
+	add_rows(&by, s, h, &t, NULL, by.recent, NULL);
+	choose_taker(to, &by);
+	mem_free_all(t.rows, all);
+}
+
 /* Memory, likewise. */
 static int find_heap(struct load *load, struct explain_heap *to)
 {
 	struct session *const s = load->session;
 	const ticks first = session_first_tick(s), last = session_last_tick(s);
-	const size_t funcs = func_count(s->funcs) + 1;
-	double *grown, *stays;
-	struct heap_table t;
 	uint8_t *threads;
 	struct heap h;
-	ticks end;
 
 	if (!session_note(s, "heap"))
 		return 0;
@@ -314,22 +377,10 @@ static int find_heap(struct load *load, struct explain_heap *to)
 		heap_fini(&h);
 		return -1;
 	}
-	grown = mem_alloc(funcs * sizeof(*grown));
-	stays = mem_alloc(funcs * sizeof(*stays));
 	threads = filter_args_threads(s);
-	end = end_of_growth(&h, threads, first, last);
-	to->since = (end - first) / 2;
-	to->until = end - first;
-	heap_sum_up(&h, threads, first + to->since, end, &t);
-	take_growth(to, &t);
-	add_rows(grown, s, &h, &t, 1, 0);
-	add_rows(stays, s, &h, &t, 0, -1);
-	mem_free(t.rows);
-	heap_sum_up(&h, threads, first + to->since / 2 * 3, end, &t);
-	to->later = t.all.before.bytes;
-	add_rows(stays, s, &h, &t, 0, 1);
-	choose_taker(to, grown, stays, funcs);
-	mem_free_all(t.rows, grown, stays);
+	to->until = end_of_growth(&h, threads, first, last) - first;
+	to->since = to->until / 2;
+	sum_takers(to, s, &h, threads, first);
 	mem_free(threads);
 	heap_fini(&h);
 	return 0;
