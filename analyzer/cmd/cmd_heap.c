@@ -7,13 +7,12 @@
 #include "analyzer/base/order.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
+#include "analyzer/cmd/shared/unseen.h"
 #include "analyzer/model/group.h"
 #include "analyzer/out/out_file.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/profile/profile.h"
 #include "analyzer/tables/filter.h"
-#include "analyzer/watch/heap.h"
-#include "analyzer/watch/vm_memory.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -387,8 +386,8 @@ static void print_few(const struct heap_table *t)
 static void print_nothing(const struct session *s, const struct heap_table *t)
 {
 	if (!session_note(s, "heap"))
-		table_note("no call took memory: weft record --heap records "
-			   "those that do");
+		table_note("memory was not recorded: weft record --heap "
+			   "records it");
 	else if (t->mean > 0)
 		print_few(t);
 	else
@@ -470,27 +469,31 @@ static enum cmd_exit heap_print(struct reading *r)
 	enum cmd_exit status = CMD_OK;
 	struct heap_table t;
 	uint8_t *threads;
-	struct heap h;
+	struct unseen u;
+	char *unseen;
 
 	if (arg_at && time_argument_edge(s, arg_at, "at", &to) != 0)
 		return CMD_USAGE;
 	if (arg_by == BY_VM)
 		return print_vms(r, to);
-	heap_init(&h, s);
-	if (load_again(&r->load, &heap_sink, &h) != 0) {
-		heap_fini(&h);
+	unseen_init(&u, s);
+	if (unseen_read(&u, &r->load) != 0) {
+		unseen_fini(&u);
 		return CMD_UNREADABLE;
 	}
 	threads = filter_args_threads(s);
-	heap_sum_up(&h, threads, r->load.want.from, to, &t);
+	heap_sum_up(&u.heap, threads, r->load.want.from, to, &t);
 	reading_begin_header(&r->load);
+	unseen = unseen_text(&u, s, &t, r->load.want.from, to);
+	if (unseen)
+		table_note("%s", unseen);
 	print_sums(s, &t, to != UINT64_MAX);
 	if (!arg_output)
-		print_rows(r, &h, &t);
-	else if (write_profile(s, &h, &t) != 0)
+		print_rows(r, &u.heap, &t);
+	else if (write_profile(s, &u.heap, &t) != 0)
 		status = CMD_UNREADABLE;
-	mem_free_all(t.rows, threads);
-	heap_fini(&h);
+	mem_free_all(t.rows, threads, unseen);
+	unseen_fini(&u);
 	return status;
 }
 

@@ -102,6 +102,8 @@ struct explain_heap {
 	                          * known */
 	bool is_lua;             /* Lua's own code took most of the growth */
 	ticks since, until;      /* half of the time, and its end */
+	char *unseen;            /* a sentence on what Lua states have that is
+	                          * not seen, or NULL */
 };
 
 /* What single events tell beside the tree. */

@@ -173,6 +173,30 @@ kept() {
 	grep -q 'Memory in use grows: .* keep took .* of what stays' "$T/said"
 }
 one_of 6 kept
+# Of what grows by too few samples, explain says how to note more.
+cat >"$T/little.c" <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) static void *keep(size_t n)
+{
+	return malloc(n);
+}
+int main(void)
+{
+	for (int i = 0; i < 40000; i++)
+		*(volatile char *)keep(100) = 1;
+	return 0;
+}
+END
+gcc -O1 -finstrument-functions -o "$T/little" "$T/little.c" || fail "no compiler"
+perhaps() {
+	record --heap -- "$T/little" || fail "weft record fails"
+	"$WEFT" explain "$T/trace" >"$T/said" || fail "weft explain"
+	grep -q '^note: memory in use grows perhaps.*--heap=4k.*exact' "$T/said"
+}
+one_of 9 perhaps
+record -- "$T/little" || fail "weft record fails"
+"$WEFT" heap "$T/trace" 2>&1 | grep -qx \
+	'memory was not recorded: weft record --heap records it' || fail "--heap"
 record --heap -- "$T/leak" not || fail "weft record fails"
 "$WEFT" explain "$T/trace" | grep 'Memory' && fail "what does not grow is said to"
 for size in 12 2G much; do

@@ -76,4 +76,41 @@ awk -F, 'NR > 1 && $1 > 1000000 { exit 1 }' "$T/o" || fail "at first: $(cat "$T/
 record -- "$T/two" || fail "weft record fails"
 "$WEFT" heap --by vm "$T/trace" >"$T/o" 2>&1 || fail "of a trace without memory"
 grep -q 'no Lua state was read' "$T/o" || fail "not said: $(cat "$T/o")"
+# A state's memory that comes from no malloc is not seen, and that is said.
+pkg-config --exists lua5.4 || exit 0
+cat >"$T/pool.c" <<'END'
+#include <lauxlib.h>
+#include <string.h>
+static _Alignas(16) char room[64 << 20];
+static size_t used;
+static void *take(void *ctx, void *old, size_t old_size, size_t size)
+{
+	char *const at = room + used;
+
+	(void)ctx;
+	if (size <= old_size && old)
+		return size > 0 ? old : NULL;
+	used += (size + 15) / 16 * 16;
+	return old ? memcpy(at, old, old_size) : at;
+}
+int main(void)
+{
+	lua_State *const L = lua_newstate(take, NULL);
+
+	return !L || luaL_dostring(L, "k = {}"
+		" local function f(i) return { i } end"
+		" for i = 1, 100000 do k[i] = f(i) end");
+}
+END
+# shellcheck disable=SC2046
+gcc -O1 -o "$T/pool" "$T/pool.c" $(pkg-config --cflags --libs lua5.4) ||
+	fail "no program"
+record --heap=exact -- "$T/pool" || fail "weft record fails"
+for command in heap explain; do
+	"$WEFT" $command "$T/trace" >"$T/o" 2>&1 || fail "weft $command"
+	grep -qE 'memory of Lua 5[.]4 state 1 [(].* MB, .*--by vm' "$T/o" ||
+		fail "$command: not said: $(cat "$T/o")"
+done
+record --heap=exact -- "$T/two" || fail "weft record fails"
+"$WEFT" heap "$T/trace" 2>&1 | grep 'as Lua counts it' && fail "all is seen"
 exit 0

@@ -439,6 +439,27 @@ static void print_no_switches(const struct session *s)
 		       out_number_share(share, time - unknown, time));
 }
 
+/* Why growing memory is no finding. */
+static void print_memory(const struct teller *t)
+{
+	const struct explain_heap *const h = &t->seen->heap;
+	const double more = explain_heap_growth(h);
+	char bytes[OUT_NUMBER], error[OUT_NUMBER];
+
+	if (h->unseen)
+		out_print(stdout, "\nnote: %s\n", h->unseen);
+	for (size_t i = 0; i < t->found->count; i++)
+		if (t->found->finding[i].kind == EXPLAIN_HEAP)
+			return;
+	if (h->error > 0 && more >= 100e3 && more < 3 * h->error)
+		printf("\nnote: memory in use grows perhaps, by %s \302\261 %s "
+		       "in the second half of the time: weft record --heap=4k "
+		       "notes more blocks, --heap=exact all\n",
+		       out_number_bytes(bytes, (uint64_t)fmin(more, 1e18)),
+		       out_number_bytes(error, (uint64_t)fmin(h->error,
+							      1e18)));
+}
+
 static void print_text(struct teller *t)
 {
 	for (size_t i = 0; i < t->found->count; i++) {
@@ -457,6 +478,7 @@ static void print_text(struct teller *t)
 	if (t->found->count == 0)
 		puts("nothing stands out: no function, call, coroutine or wait "
 		     "has a large part of the time");
+	print_memory(t);
 	if (!t->found->has_switches && session_has_times(t->session))
 		print_no_switches(t->session);
 }

@@ -2,10 +2,10 @@
  * explain: sleeps of coroutines, what threads wait for, and memory.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/explain/explain_seen.h"
+#include "analyzer/cmd/shared/unseen.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/args/filter_args.h"
-#include "analyzer/watch/heap.h"
 #include "analyzer/watch/waits/locks.h"
 #include "analyzer/watch/waits/sleeps.h"
 #include "analyzer/replay/tee.h"
@@ -367,22 +367,25 @@ static int find_heap(struct load *load, struct explain_heap *to)
 {
 	struct session *const s = load->session;
 	const ticks first = session_first_tick(s), last = session_last_tick(s);
+	struct heap_table t;
 	uint8_t *threads;
-	struct heap h;
+	struct unseen u;
 
 	if (!session_note(s, "heap"))
 		return 0;
-	heap_init(&h, s);
-	if (load_again(load, &heap_sink, &h) != 0) {
-		heap_fini(&h);
+	unseen_init(&u, s);
+	if (unseen_read(&u, load) != 0) {
+		unseen_fini(&u);
 		return -1;
 	}
 	threads = filter_args_threads(s);
-	to->until = end_of_growth(&h, threads, first, last) - first;
+	to->until = end_of_growth(&u.heap, threads, first, last) - first;
 	to->since = to->until / 2;
-	sum_takers(to, s, &h, threads, first);
-	mem_free(threads);
-	heap_fini(&h);
+	sum_takers(to, s, &u.heap, threads, first);
+	heap_sum_up(&u.heap, threads, 0, UINT64_MAX, &t);
+	to->unseen = unseen_text(&u, s, &t, 0, UINT64_MAX);
+	mem_free_all(threads, t.rows);
+	unseen_fini(&u);
 	return 0;
 }
 
@@ -499,7 +502,7 @@ int explain_see(struct load *load, struct explain_seen *seen,
 
 void explain_unsee(struct explain_seen *seen, struct explain_told told[2])
 {
-	mem_free((void *)seen->sleeps);
+	mem_free_all((void *)seen->sleeps, seen->heap.unseen);
 	for (int i = 0; i < 2; i++)
 		mem_free_all(told[i].held_by, told[i].meanwhile);
 }
