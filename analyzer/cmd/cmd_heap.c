@@ -437,6 +437,25 @@ static void print_sums(const struct session *s, const struct heap_table *t,
 	out_print(table_notes(), "\n");
 }
 
+/* Compiled Lua is no function of a stack. */
+static void print_beside(struct session *s, const struct heap *h,
+			 const struct heap_table *t)
+{
+	bool is_beside = false;
+
+	for (size_t i = 0; i < t->count && !is_beside; i++) {
+		const stack_id stack = t->rows[i].stack;
+		const func_id taker = heap_taker(h, s->funcs, stack);
+
+		is_beside = heap_is_luas(h, s->funcs, stack) && taker &&
+			    func_get(s->funcs, taker)->kind != FUNC_LUA;
+	}
+	if (is_beside && cells_samples_lua(s))
+		table_note("Lua was sampled: what its functions took may stand "
+			   "under what runs Lua instead; weft record --lua "
+			   "exact shows it under them");
+}
+
 /* ---- the command -------------------------------------------------------- */
 
 static int heap_prepare(struct reading *r)
@@ -487,6 +506,7 @@ static enum cmd_exit heap_print(struct reading *r)
 	unseen = unseen_text(&u, s, &t, r->load.want.from, to);
 	if (unseen)
 		table_note("%s", unseen);
+	print_beside(s, &u.heap, &t);
 	print_sums(s, &t, to != UINT64_MAX);
 	if (!arg_output)
 		print_rows(r, &u.heap, &t);

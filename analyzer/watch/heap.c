@@ -363,3 +363,14 @@ func_id heap_taker(const struct heap *h, struct func_table *funcs,
 	}
 	return 0;
 }
+
+bool heap_is_luas(const struct heap *h, struct func_table *funcs,
+		  stack_id stack)
+{
+	const char *const name = stack == 0 ? "" : func_get(funcs,
+		stack_table_get(h->stacks, stack)->func)->name;
+
+	return strstr(name, "+0x") &&
+	       (strstr(name, "lua") || strncmp(name, "lj_", 3) == 0 ||
+		strncmp(name, "l_alloc", 7) == 0);
+}

@@ -45,6 +45,10 @@ extern const struct replay_sink heap_sink;
  * there is none. */
 func_id heap_taker(const struct heap *, struct func_table *, stack_id);
 
+/* Did code of a Lua library take it, or of a Lua in the program, by the name of
+ * its place? */
+bool heap_is_luas(const struct heap *, struct func_table *, stack_id);
+
 /* Of a stack, in a range of time. */
 struct heap_row {
 	stack_id stack;          /* by coroutine: its index + 1; 0: none */

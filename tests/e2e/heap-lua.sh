@@ -176,4 +176,6 @@ keeper() {
 }
 one_of 4 keeper exact '[.] remember <.* took .* of what stays in use[.]$'
 one_of 4 keeper sampled '[.] (remember <.* took|feed took .*--lua exact names)'
+"$WEFT" heap "$T/trace" 2>&1 | grep -q 'Lua was sampled: what its .*--lua exact' ||
+	fail "it is not said that Lua functions lack memory"
 exit 0

@@ -234,15 +234,6 @@ static char *tell_join(struct teller *t, const struct explain_finding *f)
 			 f->calls == 1 ? "it" : "them");
 }
 
-static bool samples_lua(const struct session *s)
-{
-	uint64_t all = 0;
-
-	for (size_t i = 0; i < s->thread_count; i++)
-		all |= s->threads[i].noted | s->threads[i].unnoted;
-	return all > 0;
-}
-
 /* Where Lua is sampled, the function that runs it may be all that is known. */
 static char *tell_heap(struct teller *t, const struct explain_finding *f)
 {
@@ -250,7 +241,7 @@ static char *tell_heap(struct teller *t, const struct explain_finding *f)
 	const struct session *const s = t->session;
 	const double all = fmin(h->end, 1e18);
 	const double more = fmin(explain_heap_growth(h), 1e18);
-	const bool is_blurred = h->is_lua && samples_lua(s) &&
+	const bool is_blurred = h->is_lua && cells_samples_lua(s) &&
 		func_get(s->funcs, f->func)->kind != FUNC_LUA;
 	char grown[OUT_NUMBER], end[OUT_NUMBER];
 

@@ -236,18 +236,6 @@ struct takers {
 	size_t funcs;
 };
 
-/* Code of a Lua library, or of a Lua in the program, by its place. */
-static bool is_lua_code(const struct heap *h, const struct session *s,
-			stack_id stack)
-{
-	const char *const name = stack == 0 ? "" : func_get(s->funcs,
-		stack_table_get(h->stacks, stack)->func)->name;
-
-	return strstr(name, "+0x") &&
-	       (strstr(name, "lua") || strncmp(name, "lj_", 3) == 0 ||
-		strncmp(name, "l_alloc", 7) == 0);
-}
-
 static void add_rows(const struct takers *by, const struct session *s,
 		     const struct heap *h, const struct heap_table *t,
 		     double *grown, double *until, double *since)
@@ -259,7 +247,7 @@ static void add_rows(const struct takers *by, const struct session *s,
 
 		if (grown)
 			grown[f] += more;
-		if (grown == by->grown && is_lua_code(h, s, r->stack))
+		if (grown == by->grown && heap_is_luas(h, s->funcs, r->stack))
 			by->lua[f] += more;
 		if (until)
 			until[f] += r->kept.bytes;

@@ -36,3 +36,12 @@ ticks cells_since_start(const struct session *s, ticks t)
 
 	return t > first ? t - first : 0;
 }
+
+bool cells_samples_lua(const struct session *s)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < s->thread_count; i++)
+		all |= s->threads[i].noted | s->threads[i].unnoted;
+	return all > 0;
+}

@@ -15,3 +15,6 @@ uint32_t cells_tid(const struct session *, uint32_t thread);
 uint32_t cells_pid(const struct session *, uint32_t process);
 /* Ticks since the first record of the session; 0 before it. */
 ticks cells_since_start(const struct session *, ticks);
+
+/* Was Lua sampled, at times at least? */
+bool cells_samples_lua(const struct session *);
