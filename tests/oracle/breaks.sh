@@ -77,7 +77,7 @@ run_group() {
 		401 402 403 404 405 406 407 408 ;;
 	deep) WOVEN_DEPTH=4 RECORD_OPTIONS="$RECORD_OPTIONS --max-depth 4" \
 		run_group woven ;;
-	budget) BATCH=10 TAILS=calls RECORD_OPTIONS="--budget 0.1% $RECORD_OPTIONS" \
+	budget) BATCH=10 TAILS=calls RECORD_OPTIONS="--budget 0.1% --lua exact $RECORD_OPTIONS" \
 		tests/oracle/seed "$B/tests/oracle/woven-luajit" \
 		21 22 23 24 25 26 27 28 29 30 ;;
 	esac

@@ -11,7 +11,7 @@ set -u
 share "$1" 90 180
 status=0
 # shellcheck disable=SC2046
-BATCH=10 KEEP=1 TAILS=calls RECORD_OPTIONS="--budget 0.1% --on-full wait" \
+BATCH=10 KEEP=1 TAILS=calls RECORD_OPTIONS="--budget 0.1% --lua exact --on-full wait" \
 	tests/oracle/seed "$B/tests/oracle/woven-$1" $(seq $from $to) ||
 	status=1
 for trace in "$T"/*/trace; do

@@ -50,7 +50,9 @@ end
 function coroutines.checks(s, random)
 	local rows, body = {}, bodies(s)
 	for id, co in pairs(s.coroutines) do
-		local who = body[id] or { "", "", "", "", "0" }
+		local ran = co.resumes > 0 or sum(co.spans) > 0
+		local who = body[id] or { ran and "[body not known]" or "",
+					  "", "", "", "0" }
 		rows[#rows + 1] = { s.log.processes[co.process].pid, id,
 			who[1], who[2], who[3], who[4], who[5], tids(s, co),
 			co.vm, co.creator, co.state, co.resumes,

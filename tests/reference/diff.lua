@@ -8,7 +8,7 @@ local diff = {}
 local function row_of(rows, key, who)
 	rows[key] = rows[key] or { who = who, calls = 0, outer = 0, self = 0,
 		off = 0, no_core = 0, unknown = 0, sleep = 0, total = 0,
-		total_no_core = 0, edges = {} }
+		total_work = 0, total_wait = 0, edges = {} }
 	return rows[key]
 end
 
@@ -43,8 +43,10 @@ local function count(s, rows)
 			local key = key_of(frame)
 			if not met[key] then
 				rows[key].total = rows[key].total + d
-				rows[key].total_no_core =
-					rows[key].total_no_core + no_core
+				rows[key].total_work =
+					rows[key].total_work + on
+				rows[key].total_wait =
+					rows[key].total_wait + off - no_core
 				met[key] = true
 			end
 		end
@@ -124,17 +126,21 @@ local function ratio(part, whole)
 end
 
 local nothing = { calls = 0, outer = 0, self = 0, off = 0, no_core = 0,
-		  unknown = 0, sleep = 0, total = 0, total_no_core = 0,
-		  edges = {} }
+		  unknown = 0, sleep = 0, total = 0, total_work = 0,
+		  total_wait = 0, edges = {} }
 
--- A call with all that it calls; a recursive one for itself.
+-- What a call with all that it calls works, and what it waits; a recursive one
+-- for itself.
 local function cost_of(row, is_again, has_cpu)
 	if is_again or row.outer == 0 then
-		return ratio(row.self - (has_cpu and row.no_core or 0),
-			     row.calls)
+		local work, wait = parts_of(row, has_cpu)
+		return ratio(work, row.calls), ratio(wait, row.calls)
 	end
-	return ratio(row.total - (has_cpu and row.total_no_core or 0),
-		     row.outer)
+	if not has_cpu then
+		return ratio(row.total, row.outer), 0
+	end
+	return ratio(row.total_work, row.outer),
+		ratio(row.total_wait, row.outer)
 end
 
 local function calls_of(side, key)
@@ -168,14 +174,19 @@ local function changes_of_calls(a, b, x, y, put)
 			local rate = ratio(y.edges[edge] or 0, is) -
 				ratio(x.edges[edge] or 0, was)
 			local of = x.calls == 0 and y or x
-			local added = rate * is / b.n *
-				cost_of(of, kind == "again", a.knows)
-			local sum = all[why] or { added = 0, by = {} }
+			local work, wait = cost_of(of, kind == "again",
+						   a.knows)
 			local row = b.rows[caller] or a.rows[caller]
-			all[why] = sum
-			sum.added = sum.added + added
-			table.insert(sum.by, { math.abs(added), row.who and
-				row.who[1] or "[thread]" })
+			for _, one in ipairs({ { why, work },
+					       { "more_waits", wait } }) do
+				local sum = all[one[1]] or
+					{ added = 0, by = {} }
+				local added = rate * is / b.n * one[2]
+				all[one[1]] = sum
+				sum.added = sum.added + added
+				table.insert(sum.by, { math.abs(added),
+					row.who and row.who[1] or "[thread]" })
+			end
 		end
 	end
 	for why, sum in pairs(all) do
@@ -204,7 +215,8 @@ local function rows_of(a, b)
 		local x, y = a.rows[key] or nothing, b.rows[key] or nothing
 		local who = x.who or y.who
 		local function put(why, added, was, is, callers)
-			local of = (why == "sleep" or why == "wait") and why or
+			local of = why == "more_waits" and "wait" or
+				(why == "sleep" or why == "wait") and why or
 				"time"
 			local least = math.max(a[of], b[of]) / 5000
 			local base = a[of] > 0 and a[of] or a.time
@@ -231,7 +243,7 @@ end
 
 -- Causes, then waits, then sleep; of each, what adds most first. This is of one
 -- session on a side, of which no chance is known.
-local places = { wait = 1, sleep = 2 }
+local places = { wait = 1, more_waits = 1, sleep = 2 }
 
 local function is_in_order(rows)
 	for i = 2, #rows do
