@@ -385,7 +385,10 @@ static void print_calls(const struct load *load, const struct printer *p)
 		print_all(p);
 		for (size_t i = 0; i < p->found->count; i++)
 			print_call(p, i);
-		if (p->found->count > 0 && !strchr(p->pattern, '\''))
+		/* Of counted calls no part can be chosen by time. */
+		if (p->found->count > 0 && !strchr(p->pattern, '\'') &&
+		    p->session->counted == 0 &&
+		    cct_counted_sum(p->session->cct).brief == 0)
 			print_more(p, p->found->calls);
 		return;
 	}

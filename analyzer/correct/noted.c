@@ -214,7 +214,7 @@ static void split(struct owner *o, bool is_reference)
 	o->gives = is_reference && o->noted > 0 ? o->vm + by_notes :
 		   fmin(o->noted, o->vm + by_notes);
 	o->doubt = width * width / 4;
-	if (o->samples > 0)
+	if (o->samples > 0 && o->ran > 0)
 		o->doubt += one * one + one * own * (o->ran - own) / o->ran;
 }
 

@@ -50,6 +50,14 @@ static void find_hot(struct work *w)
 
 /* ---- the function that is called too often ------------------------------ */
 
+/* A budget may have sampled it at times: it was called more often then. */
+static bool is_at_times(const struct work *w, func_id id)
+{
+	const struct func *const f = func_get(w->session->funcs, id);
+
+	return f->kind == FUNC_LUA && f->noted;
+}
+
 static void find_often(struct work *w)
 {
 	struct callers *const c = callers_new(w->session->cct,
@@ -62,6 +70,7 @@ static void find_often(struct work *w)
 		const uint64_t by = c->of[arc->from].calls;
 
 		if (arc->from != 0 && arc->from != arc->of.func &&
+		    !is_at_times(w, arc->from) &&
 		    by >= OFTEN_CALLS && arc->of.calls / OFTEN_TIMES >= by &&
 		    (double)arc->of.calls >=
 			    OFTEN_SHARE * (double)c->all.calls &&
@@ -161,6 +170,10 @@ static bool is_sleep(struct func_table *funcs, func_id func)
 	return false;
 }
 
+/* Who does nothing but wait for a condition, so many times as long as others
+ * take, may yet wait for what is too slow. */
+enum { IDLE_RANK = 50 };
+
 /* Threads that nobody joins are a fault, not only what may be one. Who has a
  * lock tells more than what waits: that may have the lock, or be idle. Threads
  * that do nothing but wait are. What sleeps because the program wants it, and
@@ -172,7 +185,9 @@ static ticks rank_of(const struct explain *e, const struct session *s,
 
 	if (f->kind != EXPLAIN_WAIT && f->kind != EXPLAIN_EVENT)
 		return rank;
-	if (f->is_idle || is_sleep(s->funcs, f->func))
+	if (f->is_idle)
+		return f->kind == EXPLAIN_EVENT ? f->time / IDLE_RANK : 0;
+	if (is_sleep(s->funcs, f->func))
 		return 0;
 	for (size_t i = 0; i < e->count; i++)
 		if (e->finding[i].kind == EXPLAIN_LOCK &&

@@ -796,6 +796,9 @@ static void chronicle_noted(void *ctx, const struct replay_event *e,
 
 	if (n->count == 0)
 		return;
+	/* What was entered since lies on top of what ticks told of. */
+	if (l->seen < stream_depth(e->stream))
+		end_sampled(t, l, 0);
 	catch_up_all(t, l, e);
 	first = l->count - l->sampled;
 	while (same < MIN(l->sampled, n->count) &&

@@ -367,8 +367,10 @@ func_id heap_taker(const struct heap *h, struct func_table *funcs,
 bool heap_is_luas(const struct heap *h, struct func_table *funcs,
 		  stack_id stack)
 {
-	const char *const name = stack == 0 ? "" : func_get(funcs,
-		stack_table_get(h->stacks, stack)->func)->name;
+	const struct stack_frame *const f = stack == 0 ? NULL :
+					    stack_table_get(h->stacks, stack);
+	const char *const name = !f || f->flags & STACK_OMITTED ? "" :
+				 func_get(funcs, f->func)->name;
 
 	return strstr(name, "+0x") &&
 	       (strstr(name, "lua") || strncmp(name, "lj_", 3) == 0 ||

@@ -85,7 +85,10 @@ static char *tell_uncounted(struct teller *t, const struct explain_finding *f)
 
 static char *tell_hot(struct teller *t, const struct explain_finding *f)
 {
-	if (f->calls == 0)
+	const struct func *const of = func_get(t->session->funcs, f->func);
+
+	/* A budget may have sampled it at times. */
+	if (f->calls == 0 || (of->kind == FUNC_LUA && of->noted))
 		return tell_uncounted(t, f);
 	return mem_print("%s takes %s of the time%s itself: %s in %s, %s each. "
 			 "Most of that is for %s.", name_of(t, f->func),

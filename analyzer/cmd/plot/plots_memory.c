@@ -149,8 +149,9 @@ static void mark_cycles(struct plots *p, const struct memory *m)
 
 		if (at < m->from || at >= m->to)
 			continue;
-		marked[(size_t)((double)(at - m->from) /
-				(double)(m->to - m->from) * MARKS)] = true;
+		marked[MIN((size_t)((double)(at - m->from) /
+				    (double)(m->to - m->from) * MARKS),
+			   (size_t)MARKS - 1)] = true;
 		count++;
 	}
 	if (count == 0)

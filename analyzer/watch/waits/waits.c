@@ -472,11 +472,30 @@ static void drop_others(struct waits *w)
 	w->span_count = kept;
 }
 
+/* Streams come in any order: parts of one sleep may not be joined yet. */
+static void join_sleeps(struct waits *w)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < w->sleep_count; i++) {
+		struct waits_sleep *const s = &w->sleeps[i];
+		struct waits_sleep *const last = &w->sleeps[kept - (kept > 0)];
+
+		if (kept > 0 && last->thread == s->thread &&
+		    last->to == s->from)
+			last->to = s->to;
+		else
+			w->sleeps[kept++] = *s;
+	}
+	w->sleep_count = kept;
+}
+
 void waits_sort(struct waits *w)
 {
 	order_sort(w->births, w->birth_count, by_birth);
 	order_sort(w->ends, w->end_count, compare_ends);
 	order_sort(w->sleeps, w->sleep_count, by_sleep);
+	join_sleeps(w);
 	order_sort(w->spans, w->span_count, compare_spans);
 	divide_all(w);
 	drop_others(w);

@@ -1,6 +1,7 @@
 /* alloc.c - SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/alloc.h"
 #include "tracer/host/base/dynamic.h"
+#include "tracer/host/base/kernel.h"
 #include "tracer/host/lua/library.h"
 #include "tracer/host/lua/sample.h"
 #include "tracer/host/thread/shadow_stack.h"
@@ -67,10 +68,9 @@ static struct lua_vm *find_running(const struct thread_state *s, uint64_t sp)
 	const struct coroutine *co;
 	lua_State *L = NULL;
 
-	if (lua_is_sampled()) {
-		if (sp < r->sp && r->stack == lua_vm_stack(s))
-			L = (lua_State *)r->L;
-	} else {
+	if (lua_may_be_sampled() && sp < r->sp && r->stack == lua_vm_stack(s))
+		L = (lua_State *)r->L;
+	if (!L && !lua_is_sampled()) {
 		while (f > end && (!frame_is_lua(f) || zone_is(f->key)))
 			f--;
 		if (f > end)
@@ -80,6 +80,14 @@ static struct lua_vm *find_running(const struct thread_state *s, uint64_t sp)
 	return co ? co->vm : NULL;
 }
 
+/* Nobody may have told that it was closed. */
+static bool is_there(const struct lua_vm *vm)
+{
+	return vm->interposed ||
+	       kernel_can_read((const void *)((uint64_t)vm->main -
+				vm->lib->main_at + vm->lib->white_at));
+}
+
 /* One that is being closed shows both. */
 static void look(struct thread_state *s, uint64_t sp)
 {
@@ -87,14 +95,14 @@ static void look(struct thread_state *s, uint64_t sp)
 	uint64_t serial;
 	uint8_t white;
 
-	if (!vm || vm->white == 0 || vm->closing)
+	if (!vm || vm->white == 0 || vm->closing || !is_there(vm))
 		return;
 	white = white_of(vm);
 	if (white == vm->white || (white & (white - 1)) != 0)
 		return;
 	vm->white = white;
 	serial = vm->serial;
-	chunk_need(s, 2);
+	chunk_need(s, 2 + 1);
 	lua_vm_name(s, vm); /* in the chunk that the record goes to */
 	chunk_put_with(s, rec_put(REC_HEAP, HEAP_COLLECTED,
 				  chunk_gap(s, chunk_clock(s))), &serial, 1);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tracer/host/lua/vm.h"
+#include "tracer/host/thread/zone.h"
 
 /* The object of L, NULL if nothing that we know lives there. Hook-safe. */
 struct coroutine *lua_co_find(lua_State *L);
@@ -72,11 +73,13 @@ int lua_co_status(const struct coroutine *co);
  * keeps are settled frames of its own. */
 bool lua_co_valid(const struct coroutine *co);
 
-/* Is this a frame of a call of that VM's, and of no native one as well? */
+/* Is this a frame of a call of that VM's, and of no native one as well? A
+ * zone's is none: who began it ends it. */
 INLINE bool lua_co_is_vms(const struct lua_vm *vm, const struct frame *f)
 {
 	const struct coroutine *const co =
-		!frame_is_lua(f) || f->absorbed != FRAME_NONE_ABSORBED ? NULL :
+		!frame_is_lua(f) || f->absorbed != FRAME_NONE_ABSORBED ||
+		zone_is(f->key) ? NULL :
 		lua_co_find((lua_State *)f->site);
 
 	return co && co->vm == vm;

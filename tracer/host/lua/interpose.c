@@ -212,6 +212,7 @@ OUR(lua_close)
 	if (co->vm->sampled || lua_may_be_sampled() || lua_has_lines())
 		lua_sample_closing(co->vm);
 	lua_alloc_closing(co->vm);
+	co->vm->closing = true; /* also for its coroutines' frames */
 	r = ((any_fn *)co->vm->lib->api.lua_close)(PASS);
 	/* Another thread's new state may lie there by now. */
 	if (main && main->vm && main->vm->serial == serial) {

@@ -298,6 +298,12 @@ static uint32_t above_old(const struct thread_state *s,
 	return i;
 }
 
+/* Is the word there? The stack may be gone. */
+static bool is_mapped(uint64_t at, uint64_t sp)
+{
+	return (at ^ sp) < 4096 || kernel_can_read((const void *)at);
+}
+
 /* Does the code at this stack pointer run in the call that lua_running is, and
  * not in a native function that is recorded as that? A jump or an exception may
  * have ended that call: then its caller has called others since. */
@@ -308,9 +314,10 @@ static bool is_innermost(const struct lua_running *r, uint64_t sp)
 	return s && s->generation != 0 && sp < r->sp &&
 	       r->stack == lua_vm_stack(s) &&
 	       r->segments == s->segments - s->fiber &&
-	       arch_was_called_at(r->own, r->sp + 16, r->site) &&
 	       (r->depth == shadow_depth(s) ||
-		(is_here(s, r) && above_old(s, r) == count_frames(s)));
+		(is_here(s, r) && above_old(s, r) == count_frames(s))) &&
+	       is_mapped(r->own, sp) && is_mapped(r->sp + 8, sp) &&
+	       arch_was_called_at(r->own, r->sp + 16, r->site);
 }
 
 /* Such frames end once nothing stands on them. Returns where calls that r makes
@@ -648,7 +655,7 @@ void lua_sample_jumped(struct thread_state *s, uint64_t target)
 		*r = *to;
 	}
 	co = r->level == level ? NULL : lua_co_find((lua_State *)r->L);
-	if (co && co->vm->sampled)
+	if (co && co->vm->sampled && r->window == s->window)
 		thread_lua_runs(s, r->top);
 }
 
@@ -792,7 +799,7 @@ static SLOW void tell_missed(void)
 	}
 	lua_vm_seen(s, co->vm);
 	lua_vm_name(s, co->vm);
-	chunk_need(s, NOTED_OPERANDS + 1);
+	chunk_need(s, 2 + NOTED_OPERANDS);
 	lua_vm_name(s, co->vm); /* in the chunk that the record goes to */
 	hold(true);
 	chunk_put_with(s, rec_put(REC_NOTED, NOTED_UNKNOWN,

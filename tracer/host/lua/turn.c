@@ -44,15 +44,16 @@ static bool is_idle(const struct lua_vm *vm, lua_State *L)
 void lua_turn_exact(const struct coroutine *co)
 {
 	struct lua_vm *const vm = co->vm;
+	struct coroutine *const main = lua_co_find(vm->main);
 	const int saved = errno;
 
-	if (vm->turned && vm->interposed && !vm->closing &&
+	if (main && vm->turned && vm->interposed && !vm->closing &&
 	    lua_vm_is_to_turn(vm) && lua_hook_is_on() &&
 	    is_idle(vm, vm->main)) {
 		vm->turned = false;
 		lua_co_turned(vm);
-		lua_hook_set(lua_co_find(vm->main));
-		begin_chunk();
+		begin_chunk(); /* the one before is a sampled state's */
+		lua_hook_set(main);
 	}
 	errno = saved;
 }

@@ -49,5 +49,5 @@ uint32_t budget_functions_module(struct budget_functions *f,
  * with it, or there is no room: then it is BUDGET_NONE. */
 uint32_t budget_functions_find(struct budget_functions *f, uint32_t module,
 			       uint64_t offset);
-/* The same of the Lua state with this serial. */
+/* The same of the Lua state with this serial; of the first 1,024 alone. */
 uint32_t budget_functions_vm(struct budget_functions *f, uint32_t serial);
