@@ -332,6 +332,9 @@ static void tell_jit(struct teller *t, const struct session *s)
 	const double recorded = (double)session_ns(s, s->net.raw);
 	const uint64_t off = jit_off(s);
 	char slower[80] = "";
+	const char *const sum = !(s->net.is_net & NET_REFERENCE) ? "" :
+		"; the reference knows the sum of Lua's time, and it is "
+		"divided as the interpreter's";
 
 	if (r->kind == REFERENCE_RUN && r->ns > 0 && recorded > r->ns)
 		snprintf(slower, sizeof(slower), "; recorded, the program took "
@@ -340,8 +343,8 @@ static void tell_jit(struct teller *t, const struct session *s)
 		say(t, "LuaJIT's compiler was off in %" PRIu64 " of %" PRIu64
 		    " Lua states: counts are exact; times are the "
 		    "interpreter's, which ranks functions otherwise (weft "
-		    "record --lua sampled leaves it on)%s", off,
-		    s->vm_count + s->beyond.vms, slower);
+		    "record --lua sampled leaves it on)%s%s", off,
+		    s->vm_count + s->beyond.vms, sum, slower);
 }
 
 /* Only functions that are in the figures count. */

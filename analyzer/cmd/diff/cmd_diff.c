@@ -123,6 +123,9 @@ static void print_times(const struct sides *sides)
 			   "before, %s after; no row counts that",
 			   out_number_time(before, d->no_core[0]),
 			   out_number_time(after, d->no_core[1]));
+	if (sides->is_lua_sampled)
+		table_note("note: Lua was sampled: what its own functions take "
+			   "is in no row (weft report has it)");
 	print_net(sides);
 }
 

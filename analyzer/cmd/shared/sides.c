@@ -76,11 +76,12 @@ static enum lua lua_of(const struct session *s)
 }
 
 /* All functions of Lua would look new, or gone. */
-static enum cmd_exit check_lua(const struct sides *s)
+static enum cmd_exit check_lua(struct sides *s)
 {
 	const enum lua before = lua_of(s->before.session);
 	const enum lua after = lua_of(s->after.session);
 
+	s->is_lua_sampled = before == LUA_SAMPLED || after == LUA_SAMPLED;
 	if (before == LUA_NONE || after == LUA_NONE || before == after)
 		return CMD_OK;
 	err_add("Lua was sampled %s, and its calls were recorded %s: these "

@@ -10,6 +10,7 @@ struct sides {
 	struct load before, after;
 	bool is_raw;             /* not all have net times, or not of the same
 	                          * kind: both sides are raw */
+	bool is_lua_sampled;     /* of Lua functions there are no calls */
 	struct diff *diff;       /* NULL until the caller makes it */
 };
 
