@@ -193,8 +193,9 @@ static char *chain_text(const struct teller *t, const struct explain_told *told)
 		char *const before = all;
 
 		all = mem_print("%s%s waited for %s because of %s",
-			before[0] ? before : " In the longest wait, ",
-			before[0] ? ", which" :
+			before[0] ? before :
+			" In the longest wait, the thread of ",
+			before[0] ? ", whose thread" :
 			name_of(t, told->chain[0].holder),
 			object_name(t, told->chain[i].place,
 				    told->chain[i].address, room),
