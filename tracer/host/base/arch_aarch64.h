@@ -47,6 +47,8 @@ static inline bool arch_was_called_at(uint64_t own, uint64_t sp, uint64_t site)
 	return false;
 }
 
+#define ARCH_CALL_LOW(own, sp) ((void)(sp), (own))
+
 /* Here that would take instructions. */
 #define KEEP_ARGUMENTS(fn, site) ((void)(fn), (void)(site))
 

@@ -30,6 +30,9 @@ static inline bool arch_was_called_at(uint64_t own, uint64_t sp, uint64_t site)
 	return ((const uint64_t *)sp)[-1] == site;
 }
 
+/* The lowest address that it looks at. */
+#define ARCH_CALL_LOW(own, sp) ((void)(own), (sp) - 8)
+
 /* A hook's arguments stay in their registers until here, where calls of what is
  * uncommon want them; else gcc moves them out of the way of what needs none. */
 #define KEEP_ARGUMENTS(fn, site)                                               \

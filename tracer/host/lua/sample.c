@@ -298,10 +298,14 @@ static uint32_t above_old(const struct thread_state *s,
 	return i;
 }
 
-/* Is the word there? The stack may be gone. */
-static bool is_mapped(uint64_t at, uint64_t sp)
+/* May it be looked where r was called? The stack may be gone. */
+static bool is_mapped(const struct lua_running *r, uint64_t sp)
 {
-	return (at ^ sp) < 4096 || kernel_can_read((const void *)at);
+	const uint64_t high = r->sp + 8;
+	const uint64_t low = ARCH_CALL_LOW(r->own, r->sp + 16);
+
+	return ((high ^ sp) < 4096 || kernel_can_read((const void *)high)) &&
+	       ((low ^ high) < 4096 || kernel_can_read((const void *)low));
 }
 
 /* Does the code at this stack pointer run in the call that lua_running is, and
@@ -316,7 +320,7 @@ static bool is_innermost(const struct lua_running *r, uint64_t sp)
 	       r->segments == s->segments - s->fiber &&
 	       (r->depth == shadow_depth(s) ||
 		(is_here(s, r) && above_old(s, r) == count_frames(s))) &&
-	       is_mapped(r->own, sp) && is_mapped(r->sp + 8, sp) &&
+	       is_mapped(r, sp) &&
 	       arch_was_called_at(r->own, r->sp + 16, r->site);
 }
 
