@@ -76,7 +76,8 @@ all_blocked() {
 		{
 			gsub(/"[^"]*"/, "_")
 			ns = $at[FILENAME, "blocked_ns"]
-			if ($4 == "[other wait]") other[$2] -= ns
+			# Its time is shown even where no other blocked time is.
+			if ($4 == "[other wait]") other[$2] -= $at[FILENAME, "self_ns"]
 			else if (ns > 0 && $6 !~ /\/libc\.so/) {
 				print "blocked in no call that waits: " $0
 				bad = 1
