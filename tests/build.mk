@@ -23,11 +23,20 @@ HOST_TEST_LIBS ?= -ldl -lpthread
 .PHONY: test test-quick test-deep test-viewers test-bin unit unit-bin san check-layers bench truth \
 	yardstick soak programs reference
 
+# What tests say in their heads, and what they include: links_NAME, flags_NAME,
+# matrix_NAME, includes_NAME. One process reads all: under emulation, one for each
+# test took minutes.
+$(foreach word,$(shell awk -F '["/]' ' \
+	FNR == 1 { name = FILENAME; gsub(".*/|[.].*", "", name) } \
+	FNR <= 12 && /matrix/ { print "matrix_" name "=yes" } \
+	FNR <= 12 && match($$0, "(links|flags): ") { \
+		$$0 = substr($$0, RSTART); sub(": *", "_" name "="); \
+		sub("[ */]*$$", ""); gsub(" ", "~"); print } \
+	/^.include "analyzer/ { print "includes_" name "+=" $$2 } \
+	/^.include "tracer.(host|recorder)/ { print "includes_" name "+=" $$3 }' \
+	tests/unit/test_*.c tests/prog/p_*),$(eval $(subst ~, ,$(word))))
 # Which parts a test links: said in its head, or told by its includes.
-links_of = $(or $(shell sed -n '1,10s/.*links: *\([a-z ]*\).*/\1/p' $(1)),\
-	$(shell sed -n 's|^\#include "analyzer/.*|analyzer|p; \
-	s|^\#include "tracer/host/.*|host|p; \
-	s|^\#include "tracer/recorder/.*|recorder|p' $(1) | sort -u))
+links_of = $(or $(links_$(1)),$(sort $(includes_$(1))))
 archives_of = $(patsubst %,$(TEST_LIB)/%.a,\
 	$(filter analyzer host recorder,$(1)))
 # All of the host: it stands in for functions that no test names.
@@ -72,7 +81,7 @@ $(TEST_DIR)/$(1)_$(2): $(TEST_DIR)/obj/unit/$(1)_$(2).o \
 endef
 $(foreach t,$(LUA_TESTS),$(foreach a,$(filter-out 54,$(LUA_ABIS)),\
 	$(eval $(call lua_test_rule,$(t),$(a),$(filter-out lua,\
-	$(call links_of,tests/unit/$(t).c))))))
+	$(call links_of,$(t)))))))
 
 $(TEST_DIR)/obj/%.o: tests/%.c
 	$(call say,CC,$<)
@@ -89,8 +98,8 @@ $(TEST_DIR)/$(1): $(TEST_DIR)/obj/unit/$(1).o $(TEST_DIR)/$(1).table.c \
 	$$(Q)$$(CC) $$(CFLAGS_ALL) -o $$@ $$(filter %.o %.c,$$^) \
 		$$(call libs_of,$(2))
 endef
-$(foreach s,$(UNIT_SRC),$(eval $(call unit_rule,$(basename $(notdir $(s))),\
-	$(call links_of,$(s)))))
+$(foreach t,$(basename $(notdir $(UNIT_SRC))),\
+	$(eval $(call unit_rule,$(t),$(call links_of,$(t)))))
 
 # Replay texts are read by a program that is linked to the analyzer.
 REPLAY_SRC := $(wildcard tests/replay/*.c)
@@ -193,8 +202,6 @@ PROG := $(TEST_DIR)/prog
 PROG_SRC := $(shell grep -L 'built by tests/' tests/prog/p_*.c tests/prog/p_*.cc)
 cc_of = $(if $(filter %.cc,$(1)),$(if $(filter gcc,$(2)),g++,clang++),$(2))
 prog_name = $(basename $(notdir $(1)))
-prog_flags = $(shell sed -n '1,12s|.*flags: \(.*[^ */]\).*|\1|p' $(1))
-is_matrix = $(shell sed -n '1,12s|.*\(matrix\).*|\1|p' $(1))
 define prog_rule
 PROG_BIN += $(PROG)/$(strip $(1))
 $(PROG)/$(strip $(1)): $(strip $(2))
@@ -203,12 +210,12 @@ $(PROG)/$(strip $(1)): $(strip $(2))
 	$$(Q)$(3) -I. -D_GNU_SOURCE -g $(4) -MMD -MP -MF $$@.d -o $$@ \
 		$(strip $(2)) $(5)
 endef
-$(foreach s,$(PROG_SRC),$(if $(call is_matrix,$(s)),\
+$(foreach s,$(PROG_SRC),$(if $(matrix_$(call prog_name,$(s))),\
 	$(foreach c,gcc clang,$(foreach o,O0 O1 O2 O3,$(eval $(call prog_rule,\
 	$(call prog_name,$(s))-$(c)-$(o),$(s),$(call cc_of,$(s),$(c)),-$(o),\
-	$(call prog_flags,$(s)))))),\
+	$(flags_$(call prog_name,$(s))))))),\
 	$(eval $(call prog_rule,$(call prog_name,$(s)),$(s),\
-	$(call cc_of,$(s),gcc),-O1,$(call prog_flags,$(s))))))
+	$(call cc_of,$(s),gcc),-O1,$(flags_$(call prog_name,$(s)))))))
 programs: $(PROG_BIN)
 -include $(wildcard $(PROG)/*.d)
 
