@@ -1,12 +1,13 @@
 /* diff_match.c - matches functions by a text that identifies them: first by an
  * exact one, then, for those of other builds that are left, by their place in a
- * Lua source, then by name.
+ * Lua source, then by name, and last across Lua sources.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/diff_match.h"
 
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/text.h"
+#include "analyzer/base/vec.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -14,72 +15,16 @@
 #include <string.h>
 
 /* KEY_BYTES: longer keys are cut, and their functions count as of one name.
- * SAME_MAX: of functions that share a text, more stay without a match, because
- * finding the nth takes n steps. */
-enum { KEY_BYTES = 4096, SAME_MAX = 1000 };
+ * PARTS: so many last parts of its path tell a Lua source from others; WHOLE:
+ * its whole name does. */
+enum { KEY_BYTES = 4096, PARTS = 8, WHOLE = -1 };
 
 /* ---- keys ---- */
 
-/* The texts of one side. */
-struct keys {
-	struct arena *arena;
-	struct map *by_hash;     /* hash of a text, n: the nth function of it */
-	const char **text;       /* by function; NULL: none */
-	uint32_t *rank;          /* how many of its text were put before it */
-};
-
-static void init_keys(struct keys *k, size_t funcs)
-{
-	k->arena = arena_new();
-	k->by_hash = map_new();
-	k->text = mem_alloc((funcs + 1) * sizeof(*k->text));
-	k->rank = mem_alloc((funcs + 1) * sizeof(*k->rank));
-}
-
-static void fini_keys(struct keys *k)
-{
-	arena_free(k->arena);
-	map_free(k->by_hash);
-	mem_free_all(k->text, k->rank);
-}
-
-/* Remember the text of a function. Functions of one text, or of two texts with
- * one hash, stand behind each other: n counts them. */
-static void put(struct keys *k, func_id id, const char *text)
-{
-	const uint64_t hash = text_hash(1, text);
-
-	for (uint64_t n = 0; n < SAME_MAX; n++) {
-		uint32_t *const at = map_put(k->by_hash, hash, n);
-
-		if (*at != 0) {
-			k->rank[id] += strcmp(k->text[*at], text) == 0;
-			continue;
-		}
-		*at = id;
-		k->text[id] = arena_copy(k->arena, text, strlen(text));
-		return;
-	}
-}
-
-/* The nth function of that text, from 0 on; 0 if there is none. */
-static func_id find(const struct keys *k, const char *text, uint64_t nth)
-{
-	const uint64_t hash = text_hash(1, text);
-
-	for (uint64_t n = 0;; n++) {
-		const func_id id = map_find(k->by_hash, hash, n);
-
-		if (id == 0)
-			return 0;
-		if (strcmp(k->text[id], text) == 0 && nth-- == 0)
-			return id;
-	}
-}
-
 /* All that identifies a function. A module without a build-id is identified by
  * its path; marks and special functions have their name alone. */
-static void exact_key(struct session *s, func_id id, char key[KEY_BYTES])
+static void exact_key(struct session *s, func_id id, const char *source,
+		      char key[KEY_BYTES])
 {
 	const struct func *const f = func_get(s->funcs, id);
 	const struct elf_module *const m = func_elf(s->funcs, f->module);
@@ -89,21 +34,22 @@ static void exact_key(struct session *s, func_id id, char key[KEY_BYTES])
 	snprintf(key, KEY_BYTES, "%d|%s|%.1000s|%" PRIx64 "|%.1000s|%" PRIx64
 		 "|%" PRIu64 "|%" PRIu32 "|%" PRIu32 "|%" PRIu32 "|%.1000s",
 		 (int)f->kind,
-		 hex, hex[0] == '\0' ? m->path : "", f->offset, f->source,
+		 hex, hex[0] == '\0' ? m->path : "", f->offset, source,
 		 f->source_hash, f->source_length, f->line, f->last_line,
 		 f->ordinal, f->kind >= FUNC_NAME ? f->name : "");
 }
 
 /* What a Lua function keeps if only its body is edited, or others of its source
  * are: the hash of a source that has no file may be that of the body. */
-static void place_key(struct session *s, func_id id, char key[KEY_BYTES])
+static void place_key(struct session *s, func_id id, const char *source,
+		      char key[KEY_BYTES])
 {
 	const struct func *const f = func_get(s->funcs, id);
 
 	key[0] = '\0';
 	if (f->kind == FUNC_LUA && f->line != UINT32_MAX)
 		snprintf(key, KEY_BYTES, "p|%.1000s|%" PRIu32 "|%" PRIu32 "|%"
-			 PRIu32 "|%.1000s", f->source, f->line, f->last_line,
+			 PRIu32 "|%.1000s", source, f->line, f->last_line,
 			 f->ordinal, f->hint);
 }
 
@@ -111,7 +57,8 @@ static void place_key(struct session *s, func_id id, char key[KEY_BYTES])
  * with every change above them. A main chunk of Lua begins on line 0, and its
  * source names it. "" for a function that has no name to go by. The letter
  * keeps kinds apart. */
-static void name_key(struct session *s, func_id id, char key[KEY_BYTES])
+static void name_key(struct session *s, func_id id, const char *source,
+		     char key[KEY_BYTES])
 {
 	const struct func *const f = func_get(s->funcs, id);
 
@@ -120,14 +67,15 @@ static void name_key(struct session *s, func_id id, char key[KEY_BYTES])
 		snprintf(key, KEY_BYTES, "n|%.3000s|%.1000s", f->name,
 			 text_base_name(f->file));
 	else if (f->kind == FUNC_LUA && f->hint[0] != '\0')
-		snprintf(key, KEY_BYTES, "l|%.1000s|%.1000s", f->source,
-			 f->hint);
+		snprintf(key, KEY_BYTES, "l|%.1000s|%.1000s", source, f->hint);
 	else if (f->kind == FUNC_LUA && f->line == 0)
-		snprintf(key, KEY_BYTES, "m|%.1000s", f->source);
+		snprintf(key, KEY_BYTES, "m|%.1000s", source);
 }
 
 /* What it keeps where its source file has another name. */
-static void moved_key(struct session *s, func_id id, char key[KEY_BYTES])
+static void moved_key(struct session *s, func_id id,
+		      const char *source __attribute__((unused)),
+		      char key[KEY_BYTES])
 {
 	const struct func *const f = func_get(s->funcs, id);
 
@@ -136,7 +84,45 @@ static void moved_key(struct session *s, func_id id, char key[KEY_BYTES])
 		snprintf(key, KEY_BYTES, "n|%.3000s", f->name);
 }
 
+/* The last so many parts of a source's path, which follows a letter; NULL if it
+ * has not as many. */
+static const char *last_parts(const char *path, int parts)
+{
+	const char *at = path + strlen(path);
+
+	if (parts == WHOLE)
+		return path;
+	path += path[0] != '\0';
+	while (at > path && parts > 0)
+		parts -= *--at == '/' || at == path;
+	return parts > 0 ? NULL : *at == '/' ? at + 1 : at;
+}
+
 /* ---- matches ---- */
+
+/* The functions of one key. It is known by 128 bits of hash: who makes two keys
+ * of one hash has functions of his own trace mistaken. */
+struct group {
+	uint32_t count[2];       /* by side */
+	const char *source[2];
+	bool is_mixed;           /* a side has it in more than one source */
+};
+
+/* One round: functions that are open match if they have the same key. */
+struct round {
+	struct session *const *side;
+	bool *const *is_open;    /* by side and function */
+	void (*key_of)(struct session *, func_id, const char *, char *);
+	int parts;               /* how much of a source's path is in a key */
+	bool is_strict;          /* only if both sides have as many of a key,
+	                          * each in one source */
+	struct map *by_key, *by_rank; /* group + 1; by group, rank: function of
+	                          * the side after */
+	struct group *groups;
+	size_t count, room;
+	uint32_t *group[2], *rank[2]; /* by side and function: its group + 1,
+	                          * and how many of it come before */
+};
 
 static void add_match(struct diff_matches *m, func_id before, func_id after)
 {
@@ -148,35 +134,90 @@ static void add_match(struct diff_matches *m, func_id before, func_id after)
 	m->count++;
 }
 
-/* Match functions that have no match yet, are open to it and have the same
- * key. The first of several functions with one key matches the first of the
- * other side, and so on. */
-static void match_by(struct diff_matches *m, struct session *const side[2],
-		     const bool *const is_open[2],
-		     void (*key_of)(struct session *, func_id, char *))
+/* Put a function into the group of its key. */
+static void put(struct round *r, int side, func_id id, const char *key)
 {
-	struct keys keys[2];
-	char key[KEY_BYTES];
+	const char *const source = func_get(r->side[side]->funcs, id)->source;
+	uint32_t *const at = map_put(r->by_key, text_hash(1, key),
+				     text_hash(2, key));
+	struct group *g;
 
-	for (int i = 0; i < 2; i++) {
-		init_keys(&keys[i], func_count(side[i]->funcs));
-		for (func_id f = 1; f <= func_count(side[i]->funcs); f++) {
-			if (m->of[i][f] != 0 || !is_open[i][f])
-				continue;
-			key_of(side[i], f, key);
-			if (key[0] != '\0')
-				put(&keys[i], f, key);
-		}
+	if (*at == 0) {
+		*vec_add(&r->groups, &r->room, &r->count) =
+			(struct group){ .is_mixed = false };
+		*at = (uint32_t)r->count;
 	}
-	for (func_id f = 1; f <= func_count(side[0]->funcs); f++) {
-		const func_id other = !keys[0].text[f] ? 0 :
-			find(&keys[1], keys[0].text[f], keys[0].rank[f]);
+	g = &r->groups[*at - 1];
+	g->is_mixed |= g->source[side] && strcmp(g->source[side], source) != 0;
+	g->source[side] = source;
+	r->group[side][id] = *at;
+	r->rank[side][id] = g->count[side]++;
+	if (side == 1)
+		*map_put(r->by_rank, *at, r->rank[side][id]) = id;
+}
 
-		if (other > 0)
+static int by_line(const void *a, const void *b, void *funcs)
+{
+	const func_id x = *(const func_id *)a, y = *(const func_id *)b;
+	const struct func *const f = func_get(funcs, x);
+	const struct func *const g = func_get(funcs, y);
+
+	return ORDER(f->line, g->line) ?: ORDER(f->last_line, g->last_line) ?:
+	       ORDER(x, y);
+}
+
+/* Those that have a match keep their rank among the others of a strict round:
+ * they make a key no rarer. */
+static void put_side(struct round *r, const struct diff_matches *m, int side)
+{
+	struct session *const s = r->side[side];
+	const size_t funcs = func_count(s->funcs) + 1;
+	func_id *const order = mem_alloc(funcs * sizeof(*order));
+	char key[KEY_BYTES];
+	size_t count = 0;
+
+	r->group[side] = mem_alloc(funcs * sizeof(uint32_t));
+	r->rank[side] = mem_alloc(funcs * sizeof(uint32_t));
+	for (func_id f = 1; f < funcs; f++)
+		if (r->is_open[side][f] &&
+		    (m->of[side][f] == 0 || r->is_strict))
+			order[count++] = f;
+	qsort_r(order, count, sizeof(*order), by_line, s->funcs);
+	for (size_t i = 0; i < count; i++) {
+		const char *const source = last_parts(
+			func_get(s->funcs, order[i])->source, r->parts);
+
+		key[0] = '\0';
+		if (source)
+			r->key_of(s, order[i], source, key);
+		if (key[0] != '\0')
+			put(r, side, order[i], key);
+	}
+	mem_free(order);
+}
+
+/* Match functions that have no match yet. The first of several functions with
+ * one key matches the first of the other side, and so on. */
+static void match_by(struct diff_matches *m, struct round r)
+{
+	r.by_key = map_new();
+	r.by_rank = map_new();
+	put_side(&r, m, 0);
+	put_side(&r, m, 1);
+	for (func_id f = 1; f <= func_count(r.side[0]->funcs); f++) {
+		const uint32_t at = r.group[0][f];
+		const struct group *const g = at > 0 ? &r.groups[at - 1] : NULL;
+		const func_id other = !g ? 0 :
+			map_find(r.by_rank, at, r.rank[0][f]);
+
+		if (other > 0 && m->of[0][f] == 0 && m->of[1][other] == 0 &&
+		    !(r.is_strict &&
+		      (g->is_mixed || g->count[0] != g->count[1])))
 			add_match(m, f, other);
 	}
-	fini_keys(&keys[0]);
-	fini_keys(&keys[1]);
+	map_free(r.by_key);
+	map_free(r.by_rank);
+	mem_free_all(r.groups, r.group[0], r.group[1], r.rank[0], r.rank[1]);
 }
 
 /* Modules are told apart by the first 16 bytes of their build-ids: that is all
@@ -212,11 +253,55 @@ static void close_shared(struct session *const side[2], bool *const is_open[2])
 	}
 }
 
+/* Only functions of Lua files that the other side does not have match across
+ * files: one that a file of both sides lacks did not run there. */
+static void open_moved(struct session *const side[2], bool *const is_open[2])
+{
+	struct map *const sides = map_new();
+
+	for (int turn = 0; turn < 4; turn++) {
+		struct func_table *const t = side[turn % 2]->funcs;
+
+		for (func_id id = 1; id <= func_count(t); id++) {
+			const struct func *const f = func_get(t, id);
+			const char *const source = f->source;
+			const bool is_file = f->kind == FUNC_LUA &&
+				f->line != UINT32_MAX &&
+				(source[0] == '@' || source[0] == '=');
+			uint32_t *const at = map_put(sides,
+				text_hash(1, source), text_hash(2, source));
+
+			*at |= is_file ? 1U << turn % 2 : 0;
+			is_open[turn % 2][id] = is_file &&
+						*at == 1U << turn % 2;
+		}
+	}
+	map_free(sides);
+}
+
+/* What is left of Lua, in files of another name. The more of two paths is the
+ * same, the sooner their functions match; those without a common file name, by
+ * their name alone. Places come last: a change above a function moves it. */
+static void match_moved(struct diff_matches *m, struct round round)
+{
+	round.is_strict = true;
+	open_moved(round.side, round.is_open);
+	for (round.parts = PARTS; round.parts >= 0; round.parts--) {
+		round.key_of = name_key;
+		match_by(m, round);
+		round.key_of = place_key;
+		if (round.parts > 0)
+			match_by(m, round);
+	}
+}
+
 /* Exact matches come first, so that a name never takes a function away from its
  * own. Those that are left are alone in their match. */
 void diff_match_init(struct diff_matches *m, struct session *const side[2])
 {
 	bool *is_open[2];
+	struct round round = { .side = side, .is_open = is_open,
+			       .key_of = exact_key, .parts = WHOLE };
 	size_t all = 1;
 
 	for (int i = 0; i < 2; i++) {
@@ -229,11 +314,15 @@ void diff_match_init(struct diff_matches *m, struct session *const side[2])
 	}
 	m->list = mem_alloc(all * sizeof(*m->list));
 	m->count = 1;
-	match_by(m, side, (const bool *const *)is_open, exact_key);
+	match_by(m, round);
 	close_shared(side, is_open);
-	match_by(m, side, (const bool *const *)is_open, place_key);
-	match_by(m, side, (const bool *const *)is_open, name_key);
-	match_by(m, side, (const bool *const *)is_open, moved_key);
+	round.key_of = place_key;
+	match_by(m, round);
+	round.key_of = name_key;
+	match_by(m, round);
+	round.key_of = moved_key;
+	match_by(m, round);
+	match_moved(m, round);
 	for (int i = 0; i < 2; i++)
 		for (func_id f = 1; f <= func_count(side[i]->funcs); f++)
 			if (m->of[i][f] == 0)

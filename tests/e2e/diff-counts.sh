@@ -81,6 +81,29 @@ sed -n 's/^    \$ //p' docs/ci.md >"$T/commands"
 grep -qx 'every function is called as often as before' "$T/o" ||
 	fail "the page's commands: $(cat "$T/o")"
 
+# Lua of a folder with a version, and of a file with another name.
+mkdir "$T/shop-1.2" "$T/shop-1.3"
+cat >"$T/shop-1.2/shop.lua" <<'END'
+local function price(n) return n * 2 end
+local sum = 0
+for i = 1, 100 do sum = sum + price(i) end
+END
+{ echo "-- one more" && sed s/100/101/ "$T/shop-1.2/shop.lua"; } >"$T/shop-1.3/shop.lua"
+cp "$T/shop-1.3/shop.lua" "$T/new.lua"
+cd "$T" || exit 1
+for file in shop-1.2/shop.lua shop-1.3/shop.lua new.lua; do
+	"$WEFT" record -q --lua-init --sample-rate 0 -o "${file%.lua}.weft" -- lua5.4 $file ||
+		fail "$file: not recorded"
+done
+for file in shop-1.3/shop new; do
+	"$WEFT" diff --counts --csv shop-1.2/shop.weft $file.weft >o 2>e ||
+		fail "$file: $(cat e)"
+	[ "$(sed 1d o | cut -d, -f1,2,5)" = "100,101,price <${file##*/}.lua:2>" ] ||
+		fail "$file: $(cat o)"
+	grep -q "across files: 2 functions of Lua (shop-1.2/shop.lua is $file.lua)" e ||
+		fail "$file: does not say which files: $(cat e)"
+done
+
 # A side that lacks something: its counts cannot be judged.
 "$B/tests/prog/p_write_trace" "$T/half" chunks=9 no_end=1 >/dev/null
 "$B/tests/prog/p_write_trace" "$T/whole" chunks=9 >/dev/null

@@ -100,14 +100,19 @@ local function wholes(a, b)
 	end
 end
 
--- What is on one side only may be paired with another function, by its name.
+-- What is on one side only may be paired with another function, by its name; in
+-- Lua, though its file has another name.
 local function is_alike(a, b)
 	local function names(side, other)
 		local of = {}
 		for key, row in pairs(side.rows) do
-			if row.who and not other.rows[key] then
-				of[(row.who.hint or row.who[1]) .. "\n" ..
-				   row.who[4]] = true
+			local who = not other.rows[key] and row.who
+			if who then
+				of[(who.hint or who[1]) .. "\n" .. who[4]] = true
+			end
+			if who and who[2] == "lua" then
+				of[who.hint or who[1]:match("^main chunk") or
+				   who[4]:match("[^/]*$") .. who[5]] = true
 			end
 		end
 		return of

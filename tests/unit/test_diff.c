@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/merge.h"
 #include "analyzer/merge/diff.h"
+#include "analyzer/merge/diff_match.h"
 #include "tests/test.h"
 #include "tests/unit/sessions.h"
 
@@ -361,4 +362,92 @@ void test_diff_of_the_same_is_nothing(void)
 	CHECK(d->time[0] > 0 && d->time[0] <= d->time[1]);
 	diff_free(d);
 	session_free(a);
+}
+
+/* A function of Lua: its file, its first line, and its name, "" for none. */
+struct script { const char *source, *name; uint32_t line; };
+
+static struct session *scripts(const struct script *list, func_id *ids)
+{
+	struct session *const s = sessions_new(NS_PER_S, "main");
+
+	for (; list->source; list++)
+		*ids++ = func_lua(s->funcs, &(struct func_origin){
+			.source = list->source, .line = list->line,
+			.stored = strlen(list->source),
+			.length = strlen(list->source),
+			.last_line = list->line ? list->line + 2 : 0 },
+			list->name);
+	return s;
+}
+
+/* want: for each function before, the number of its own after; -1: none. */
+static void matched(const struct script *before, const struct script *after,
+		    const int *want)
+{
+	func_id was[16], is[16];
+	struct session *const sides[2] = { scripts(before, was),
+					   scripts(after, is) };
+	struct diff_matches m;
+
+	diff_match_init(&m, sides);
+	for (int i = 0; before[i].source; i++)
+		CHECK_EQ(m.list[m.of[0][was[i]]].id[1],
+			 want[i] < 0 ? 0 : is[want[i]]);
+	diff_match_fini(&m);
+	session_free(sides[0]);
+	session_free(sides[1]);
+}
+
+/* Folders with a version: the more of two paths is the same, the sooner. Of two
+ * functions of a name in one file, the first is the first. */
+void test_diff_matches_lua_of_another_folder(void)
+{
+	matched((const struct script[]){
+		{ "@/opt/shop-1.2/init.lua", "new", 5 },
+		{ "@/opt/shop-1.2/cart/init.lua", "new", 9 },
+		{ "@/opt/shop-1.2/cart/init.lua", "", 30 },
+		{ "@/opt/shop-1.2/cart/init.lua", "", 0 },
+		{ "@/opt/shop-1.2/price.lua", "twice", 20 },
+		{ "@/opt/shop-1.2/price.lua", "twice", 10 },
+		{ "@/usr/share/lua/init.lua", "new", 5 }, { 0 } },
+		(const struct script[]){
+		{ "@/opt/shop-1.3/cart/init.lua", "new", 19 },
+		{ "@/usr/share/lua/init.lua", "new", 5 },
+		{ "@/opt/shop-1.3/init.lua", "new", 5 },
+		{ "@/opt/shop-1.3/price.lua", "twice", 20 },
+		{ "@/opt/shop-1.3/price.lua", "twice", 30 },
+		{ "@/opt/shop-1.3/cart/init.lua", "", 30 },
+		{ "@/opt/shop-1.3/cart/init.lua", "", 0 }, { 0 } },
+		(const int[]){ 2, 0, 5, 6, 4, 3, 1 });
+}
+
+/* Files without a common name: by name alone, if there is one of it. What a
+ * file of both sides lacks did not run there. */
+void test_diff_matches_lua_of_another_file(void)
+{
+	matched((const struct script[]){
+		{ "@old.lua", "parse", 5 }, { "@old.lua", "", 0 },
+		{ "@old.lua", "get", 15 }, { "@a.lua", "get", 1 },
+		{ "@both.lua", "idle", 3 }, { "@both.lua", "run", 7 },
+		{ "@old.lua", "", 40 }, { 0 } },
+		(const struct script[]){
+		{ "@new.lua", "parse", 9 }, { "@new.lua", "", 0 },
+		{ "@new.lua", "get", 15 }, { "@b.lua", "get", 1 },
+		{ "@new.lua", "idle", 3 }, { "@both.lua", "run", 8 },
+		{ "@new.lua", "", 40 }, { 0 } },
+		(const int[]){ 0, 1, -1, -1, -1, 5, -1 });
+}
+
+/* Whose is whose is not known: nobody's. */
+void test_diff_does_not_match_what_is_ambiguous(void)
+{
+	matched((const struct script[]){
+		{ "@x/a/init.lua", "new", 5 }, { "@x/b/init.lua", "new", 50 },
+		{ "@x/list.lua", "each", 10 }, { "@x/list.lua", "each", 30 },
+		{ 0 } },
+		(const struct script[]){
+		{ "@y/a/init.lua", "new", 6 }, { "@y/c/init.lua", "new", 60 },
+		{ "@y/list.lua", "each", 20 }, { 0 } },
+		(const int[]){ 0, -1, -1, -1 });
 }

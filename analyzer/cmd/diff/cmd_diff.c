@@ -4,20 +4,27 @@
  * chance.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 #include "analyzer/cmd/diff/diff.h"
 #include "analyzer/cmd/shared/cmd.h"
 #include "analyzer/cmd/shared/table.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/merge/diff.h"
+#include "analyzer/merge/diff_match.h"
 #include "analyzer/out/out_number.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Changes that are smaller than this share are left out, unless --min-share
  * says otherwise; of counts none are. */
 #define USUAL_MIN 0.1
+
+/* So many pairs of files are named in a note. */
+enum { FILES_NAMED = 3 };
 
 /* The options. Without --sort, rows are in the order of what they add. */
 static struct diff_args args = { .min = -1, .limit = -1 };
@@ -81,6 +88,42 @@ static void print_side(const struct load *load, const char *which)
 	snprintf(shown, sizeof(shown), "%sshown %s: ", mark, which);
 	filter_args_describe(s, &load->part, sentence, sizeof(sentence));
 	completeness_print(&shown_line, sentence);
+}
+
+/* Whether Lua functions were matched with those of another file: with the
+ * files, as the matches are only as good as these. */
+static void print_moved(const struct sides *sides)
+{
+	struct session *const side[2] = { sides->before.session,
+					  sides->after.session };
+	struct map *const pairs = map_new();
+	char text[2048] = "", funcs[OUT_NUMBER];
+	struct diff_matches m;
+	size_t count = 0;
+
+	diff_match_init(&m, side);
+	for (size_t i = 1; i < m.count; i++) {
+		const struct func *const f =
+			func_get(side[0]->funcs, m.list[i].id[0]);
+		const struct func *const g =
+			func_get(side[1]->funcs, m.list[i].id[1]);
+
+		if (f->kind != FUNC_LUA || g->kind != FUNC_LUA ||
+		    strcmp(f->source, g->source) == 0)
+			continue;
+		count++;
+		if ((*map_put(pairs, text_hash(1, f->source),
+			      text_hash(1, g->source)))++ == 0 &&
+		    map_count(pairs) <= FILES_NAMED)
+			text_addf(text, sizeof(text), "%s%s is %s",
+				  text[0] ? ", " : "", f->file, g->file);
+	}
+	if (count > 0)
+		table_note("note: matched by name across files: %s of Lua "
+			   "(%s%s)", out_number_many(funcs, count, "functions"),
+			   text, map_count(pairs) > FILES_NAMED ? ", ..." : "");
+	diff_match_fini(&m);
+	map_free(pairs);
 }
 
 /* Where times are not net, or not by samples, and why. Both sides are of one
@@ -382,6 +425,7 @@ static enum cmd_exit diff_run(int count, char **operands)
 	if (status == CMD_OK) {
 		print_side(&sides.before, "before");
 		print_side(&sides.after, "after");
+		print_moved(&sides);
 		status = arg_counts ? diff_counts(&sides, &args) :
 			 arg_heap ? diff_heap(&sides, &args) :
 			 compare_times(&sides, &table);
@@ -406,7 +450,8 @@ const struct cmd cmd_diff = {
 	"only the reasons of waits and sleep count them.\n"
 	"\n"
 	"Functions are the same if their build-id and offset are (Lua:\n"
-	"source and lines); in another build, if their name and file are.\n"
+	"source and lines); in another build, if their name and file are;\n"
+	"if the file has another name, by name alone, where that is clear.\n"
 	"chance is the probability that sessions without a change differ as\n"
 	"much: Welch's t-test, times the number of rows. Rows that may be\n"
 	"chance (over 5%) are listed last, and only with --all or --csv. With\n"
