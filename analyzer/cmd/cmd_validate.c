@@ -74,6 +74,10 @@ struct comparison {
 	struct load load[ALL_RUNS];
 	size_t count;            /* functions + 1 */
 	double *own[RUNS], *raw; /* by func_id of the recorded run */
+	/* Of the runs that were only sampled: */
+	uint64_t samples;        /* in the first one */
+	double told, blind;      /* ns of functions; and where nothing says
+				  * what was inlined there */
 };
 
 /* ---- running ------------------------------------------------------------ */
@@ -209,46 +213,29 @@ static struct map *map_functions(struct func_table *t)
 	return of;
 }
 
-static func_id named(const struct map *of, uint64_t module, const char *name,
-		     size_t length)
+static func_id named(const struct map *of, uint64_t module, const char *name)
 {
 	return map_find(of, map_find(of, module, UINT64_MAX) ? ~module : 0,
-			text_hash_function(name, length));
+			text_hash_function(name, strlen(name)));
 }
 
-/* The recorded function that the code at a place is of, inlined or not: the
- * innermost one. 0: none. */
-static func_id function_at(const struct map *of, uint64_t module,
-			   const struct code_place *p)
+/* Of a run that was only sampled, as reports take a reference. */
+static void take_samples(struct comparison *c, int run)
 {
-	func_id id = map_find(of, module, p->begin);
+	struct session *const s = c->load[RECORDED].session;
+	const struct reference *const r = &s->reference;
 
-	if (id == 0)
-		id = named(of, module, p->name, strlen(p->name));
-	for (const char *at = p->inlined, *end; at && (end = strchr(at, '\n'));
-	     at = end + 1) {
-		const func_id inner = named(of, module, at,
-					    (size_t)(end - at));
+	load_take_samples(&c->load[RECORDED], &c->load[run]);
+	for (size_t i = 0; i < r->count; i++) {
+		const double ns = r->at[i].func ? r->at[i].ns : 0;
+		const char *const inlined = c->load[run].session->places
+					    [r->at[i].place].inlined;
 
-		id = inner != 0 ? inner : id;
+		c->own[run][r->at[i].func] += ns;
+		c->told += ns;
+		c->blind += inlined ? 0 : ns;
 	}
-	return id;
-}
-
-/* Of a run that was only sampled. */
-static void take_samples(struct comparison *c, int run, const struct map *of)
-{
-	struct session *const s = c->load[run].session;
-
-	for (size_t i = 0; i < s->reference.count; i++) {
-		const struct reference_count *const at = &s->reference.at[i];
-		const struct code_place *const p = &s->places[at->place];
-
-		if (p->name)
-			c->own[run][function_at(of, module_key(s->funcs,
-				p->module), p)] += at->ns;
-	}
-	c->own[run][0] = 0;
+	c->samples = run == ONE ? r->samples : c->samples;
 }
 
 /* Of a recorded node, only time in its own code is comparable: samples alone do
@@ -312,8 +299,8 @@ static int take_all(struct comparison *c)
 	for (int i = 0; i < RUNS; i++)
 		c->own[i] = mem_alloc(c->count * sizeof(*c->own[i]));
 	c->raw = mem_alloc(c->count * sizeof(*c->raw));
-	take_samples(c, ONE, of);
-	take_samples(c, OTHER, of);
+	take_samples(c, ONE);
+	take_samples(c, OTHER);
 	take_nodes(c, RECORDED, of);
 	if (is_referenced(c))
 		take_nodes(c, REFERENCED, of);
@@ -431,9 +418,15 @@ static void validate_print(const struct comparison *c)
 	header_print_losses(&c->load[RECORDED]);
 	table_note("agreement with %s as it runs unrecorded (%s)", arg_plain ?
 		   arg_plain : "the program", out_number_many(text,
-		   c->load[ONE].session->reference.samples, "samples"));
+		   c->samples, "samples"));
 	if (!is_referenced(c))
 		table_note("a reference did not fit the recorded run");
+	if (c->blind > 0.01 * c->told)
+		table_note("%s of the samples are in code without debug "
+			   "information: what was inlined there counts for "
+			   "the function that it was inlined into (build with "
+			   "-g)", out_number_share(text, (uint64_t)c->blind,
+						   (uint64_t)c->told));
 	fprintf(to, "%-26s %8s  %6s %11s %16s\n", "", "top 10", "tau 30",
 		"misplaced", "noise taken out");
 	print_agreement(to, "raw self", agreement_of(one, c->raw, n),
@@ -472,7 +465,7 @@ static struct took *take_times(const struct comparison *c, int run,
 					module_key(s->funcs, f->module) : 0;
 		const func_id known = map_find(of, module, f->offset);
 		struct took *const to = &took[!module ? 0 : known ? known :
-			named(of, module, f->name, strlen(f->name))];
+			named(of, module, f->name)];
 
 		to->raw += fmax((double)at->raw - off, 0) * tick;
 		to->net += fmax((double)n->self - off, 0) * tick;

@@ -80,6 +80,11 @@ void reference_find_places(struct session *);
  * variance is that of a Poisson count of samples, and of the scale. */
 void reference_apply(struct session *, struct arena *names);
 
+/* Take over the reference of another session, in which the program ran and was
+ * only sampled, and tell whose own code it found: reference_count.func. Names
+ * of both are known. Times stay as they are. */
+void reference_take(struct session *, struct session *from);
+
 /* The function that stands for code that is not recorded, "NAME [sampled]".
  * 0: it has no name. */
 func_id sampled_calls_func(struct session *, const struct code_place *,

@@ -24,7 +24,8 @@ struct join {
 	struct map *other_called;  /* hash of its name: the same; of modules
 	                            * that the recording has */
 	struct map *named;         /* hash of its name and, beside it, 0, the
-	                            * module or AT + the line: func_id */
+	                            * module or AT + the line; or where it
+	                            * begins and ENTRY + the module: func_id */
 	bool *is_here;             /* by elf_id: the recording has the module */
 	bool *has_funcs;           /* and records functions in it */
 	double *weight;            /* by node: ticks of own code */
@@ -41,6 +42,7 @@ struct join {
  * they are declared. */
 enum { SEVERAL = UINT32_MAX };
 #define AT (UINT64_C(1) << 32)
+#define ENTRY (UINT64_C(1) << 33)
 
 static void add_name(struct map *to, uint64_t hash, uint64_t module,
 		     func_id func)
@@ -58,7 +60,10 @@ static void find_names(struct join *j)
 		const struct func *const f = func_get(t, id);
 		uint64_t hash;
 
-		if (f->kind != FUNC_NATIVE || f->name[0] == '\0')
+		if (f->kind != FUNC_NATIVE)
+			continue;
+		add_name(j->named, f->offset, ENTRY + f->module, id);
+		if (f->name[0] == '\0')
 			continue;
 		hash = text_hash_function(f->name, strlen(f->name));
 		add_name(j->named, hash, 0, id);
@@ -66,6 +71,29 @@ static void find_names(struct join *j)
 		add_name(j->named, hash, AT + f->file_line, id);
 		j->has_funcs[f->module] = true;
 	}
+}
+
+static struct join begin(struct session *s)
+{
+	const size_t modules = func_elf_count(s->funcs) + 1;
+	struct join j = { .session = s, .named = map_new(),
+			  .is_here = mem_alloc(modules * sizeof(*j.is_here)),
+			  .has_funcs = mem_alloc(modules *
+						 sizeof(*j.has_funcs)) };
+
+	find_names(&j);
+	for (size_t i = 0; i < cct_sample_count(s->cct); i++)
+		j.is_here[s->places[cct_sample_get(s->cct, i)->place].module] =
+			true;
+	for (elf_id m = 1; m < modules; m++)
+		j.is_here[m] |= j.has_funcs[m];
+	return j;
+}
+
+static void end(struct join *j)
+{
+	map_free(j->named);
+	mem_free_all(j->is_here, j->has_funcs);
 }
 
 /* The recorded function of that name: in that module, or, of a build that was
@@ -100,10 +128,15 @@ static func_id func_at(const struct join *j, const struct code_place *p)
 {
 	const struct inlined outer = { p->name, p->name ? strlen(p->name) : 0,
 				       p->line };
-	const func_id inner = inlined(j, p);
+	func_id id = inlined(j, p);
 
-	return inner ? inner : p->kind == PLACE_OWN ? p->func :
-	       p->name ? named(j, p->module, &outer) : 0;
+	id = !id && p->kind == PLACE_OWN ? p->func : id;
+	if (!id && p->name)
+		id = map_find(j->named, p->begin, ENTRY + p->module);
+	/* The tracer notes an odd entry as the even one before it. */
+	if (!id && p->name && p->begin % 2)
+		id = map_find(j->named, p->begin - 1, ENTRY + p->module);
+	return !id && p->name ? named(j, p->module, &outer) : id;
 }
 
 /* ---- other code --------------------------------------------------------- */
@@ -537,12 +570,6 @@ static void join(struct join *j, struct arena *names)
 	double scale, error;
 
 	j->has_noted = cct_counted_sum(s->cct).noted_ns > 0;
-	find_names(j);
-	for (size_t i = 0; i < cct_sample_count(s->cct); i++)
-		j->is_here[s->places[cct_sample_get(s->cct, i)->place].module] =
-			true;
-	for (elf_id m = 1; m <= func_elf_count(s->funcs); m++)
-		j->is_here[m] |= j->has_funcs[m];
 	see_samples(j);
 	sort_out(j);
 	cct_collect_samples(s->cct);
@@ -568,28 +595,46 @@ static void join(struct join *j, struct arena *names)
 void reference_apply(struct session *s, struct arena *names)
 {
 	const size_t funcs = func_count(s->funcs) + 1;
-	const size_t modules = func_elf_count(s->funcs) + 1;
-	struct join j = { .session = s };
+	struct join j;
 
 	if (!session_has_times(s) && s->reference.samples == 0)
 		take_own_samples(s);
 	if (s->reference.samples < SAMPLES_LEAST || net_hides_calls(s) ||
 	    cct_first_root(s->cct) == 0)
 		return;
+	j = begin(s);
 	j.own = mem_alloc(funcs * sizeof(*j.own));
 	j.calls = mem_alloc(funcs * sizeof(*j.calls));
 	j.weight = mem_alloc((cct_count(s->cct) + 1) * sizeof(*j.weight));
 	j.doubt = mem_alloc((cct_count(s->cct) + 1) * sizeof(*j.doubt));
 	j.doubts = mem_alloc(funcs * sizeof(*j.doubts));
-	j.is_here = mem_alloc(modules * sizeof(*j.is_here));
-	j.has_funcs = mem_alloc(modules * sizeof(*j.has_funcs));
-	j.named = map_new();
 	j.other_of = map_new();
 	j.other_called = map_new();
 	join(&j, names);
-	map_free(j.named);
 	map_free(j.other_of);
 	map_free(j.other_called);
-	mem_free_all(j.own, j.calls, j.weight, j.doubt, j.doubts, j.is_here,
-		     j.has_funcs, j.other, j.place);
+	mem_free_all(j.own, j.calls, j.weight, j.doubt, j.doubts, j.other,
+		     j.place);
+	end(&j);
+}
+
+/* ---- another run's samples ---------------------------------------------- */
+
+void reference_take(struct session *s, struct session *from)
+{
+	struct reference *const r = &s->reference;
+	struct join j;
+
+	session_take_reference(s, from);
+	j = begin(s);
+	for (size_t i = 0; i < r->count; i++) {
+		struct code_place p = from->places[r->at[i].place];
+
+		p.module = r->at[i].module;
+		if (p.kind == PLACE_PROBE)
+			continue;
+		p.kind = PLACE_OTHER; /* there */
+		r->at[i].func = func_at(&j, &p);
+	}
+	end(&j);
 }

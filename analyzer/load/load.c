@@ -268,6 +268,11 @@ static enum cmd_exit read_reference(struct load *load)
 	return status == 0 ? CMD_OK : CMD_UNREADABLE;
 }
 
+void load_take_samples(struct load *to, struct load *from)
+{
+	reference_take(to->session, from->session);
+}
+
 /* ---- names -------------------------------------------------------------- */
 
 /* Files that were put into the trace's folder name its functions, too. */

@@ -74,6 +74,9 @@ enum cmd_exit load_open_merged(struct load *,
 void load_watch(const struct replay_sink *, void *ctx);
 /* Free all that load_open made, also after a failure of it. */
 void load_close(struct load *);
+/* Take over the reference of a trace in which the program was only sampled,
+ * whose names are borrowed: reference_count.func of each. Times stay. */
+void load_take_samples(struct load *, struct load *from);
 
 /* Read the trace once more, with the names of the first time, and call the sink
  * for all records that were read then, whatever the filters are: what a trace

@@ -101,6 +101,49 @@ one_of 3 validate --plain "$T/plain"
 grep -q "agreement with $T/plain as it runs unrecorded" "$T/err" ||
 	fail "--plain is not said"
 agrees
+# Code that was inlined is its function's in every run, where debug information says
+# so; else validate says that nothing does.
+cat >"$T/inlined.c" <<'C'
+#include <stdint.h>
+static volatile uint64_t sink = 3;
+static inline __attribute__((always_inline)) uint64_t inner(uint64_t x)
+{
+	for (int i = 0; i < 300000; i++)
+		x = x * 7 % 13 + sink;
+	return x;
+}
+__attribute__((noinline)) void outer(void)
+{
+	sink = inner(sink);
+	for (int i = 0; i < 100000; i++)
+		sink = sink * 7 % 13;
+}
+int main(void)
+{
+	for (int i = 0; i < 1000; i++)
+		outer();
+	return 0;
+}
+C
+# inlines OPTION...: to $T/csv and $T/err; how much is misplaced in net self.
+inlines() {
+	gcc -O2 -finstrument-functions "$@" -o "$T/inlined" "$T/inlined.c" ||
+		fail "no program with inlined code"
+	"$WEFT" validate --sample-rate 997 --csv -- "$T/inlined" >"$T/csv" 2>"$T/err" ||
+		fail "it fails: $(cat "$T/err")"
+	misplaced=$(sed -n 's/^net self .* \([0-9.]*\)% .*%$/\1/p' "$T/err")
+	echo "note: validate: inlined code $*: $misplaced % misplaced"
+}
+resolves() {
+	inlines -g
+	grep -q 'without debug information' "$T/err" && fail "it has debug information"
+	awk -v is="$misplaced" 'BEGIN { exit !(is != "" && is < 15) }' ||
+		fail "inlined code is elsewhere: $(cat "$T/err" "$T/csv")"
+}
+one_of 3 resolves
+inlines
+grep -q '100.0% of the samples are in code without debug information' "$T/err" ||
+	fail "it does not say that nobody knows what was inlined: $(cat "$T/err")"
 # A function that is slower by a known time is, and no other. So it is said, too, if
 # it is not slower.
 gcc -O1 -g -finstrument-functions -DWEFT_DELAY_NS=1000000 -I. -o "$T/slowed" \
