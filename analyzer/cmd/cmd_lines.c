@@ -10,6 +10,7 @@
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/sym/sym.h"
+#include "analyzer/tables/flat.h"
 #include "analyzer/tables/lines.h"
 
 #include <limits.h>
@@ -36,7 +37,7 @@ static const struct opt opts[] = {
 /* What is printed of. All is borrowed. */
 struct printer {
 	struct session *session;
-	uint64_t samples;        /* of all functions */
+	struct flat *flat;       /* its shares are those of weft report */
 	struct sym_options options;
 	struct arena *arena;
 	size_t printed;          /* functions */
@@ -149,17 +150,17 @@ static void add_noted(struct printer *p, struct subject *s)
 	}
 }
 
-/* ns that one note stands for; *notes: of all functions. */
-static double note_period(const struct session *s, uint64_t *notes)
+/* ns that one note stands for. */
+static double note_period(const struct session *s)
 {
+	uint64_t notes = 0;
 	double ns = 0;
 
-	*notes = 0;
 	for (size_t i = 0; i < s->line_count; i++) {
-		*notes += s->lines[i].notes;
+		notes += s->lines[i].notes;
 		ns += (double)s->lines[i].ns;
 	}
-	return *notes > 0 ? ns / (double)*notes : 0;
+	return notes > 0 ? ns / (double)notes : 0;
 }
 
 /* ---- the source --------------------------------------------------------- */
@@ -308,22 +309,40 @@ static void print_notes(const struct printer *p, const struct subject *s)
 			  "lines may be others\n", s->path);
 }
 
+/* The function's part of all time on the CPU, as in weft report: samples have
+ * those of the recording's own code beside them, and notes only Lua's. */
+static void print_share(const struct printer *p, const struct func *func)
+{
+	const struct flat *const t = p->flat;
+	const ticks all = t->has_switches ? t->cpu : t->self;
+	char a[OUT_NUMBER];
+	ticks sum = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct figures *const f = &t->rows[i].f;
+
+		if (func_get(p->session->funcs, f->func) == func)
+			sum += t->has_switches ? f->cpu : f->self;
+	}
+	if (all > 0)
+		printf(", %s of all %s", out_number_share(a, sum, all),
+		       t->has_switches ? "CPU time" : "time");
+}
+
 static void print_head(const struct printer *p, const struct subject *s)
 {
 	char place[256], a[OUT_NUMBER];
-	const uint64_t own = s->lines.own, below = s->lines.below;
-	double period = lines_period(p->session);
-	uint64_t all = p->samples;
+	const double period = s->places->is_noted ? note_period(p->session) :
+			      lines_period(p->session);
 
-	if (s->places->is_noted)
-		period = note_period(p->session, &all);
 	if (p->printed > 0)
 		putchar('\n');
 	metric_place(place, sizeof(place), s->func);
-	out_print(stdout, "%s (%s%s%s): %s, ", s->func->name,
+	out_print(stdout, "%s (%s%s%s): %s", s->func->name,
 		  func_language(s->func), place[0] ? ", " : "", place,
-		  out_number_many(a, own + below, "samples"));
-	printf("%s of all", out_number_share(a, own + below, all));
+		  out_number_many(a, s->lines.own + s->lines.below,
+				  "samples"));
+	print_share(p, s->func);
 	printf("; one is %s of CPU time\n",
 	       out_number_time(a, period));
 	if (s->lines.probe > 0)
@@ -380,9 +399,10 @@ static void show_function(struct printer *p, const struct lines_place *places,
 }
 
 static void show_all(struct load *load, const struct lines_place *places,
-		     size_t count, uint64_t samples)
+		     size_t count)
 {
-	struct printer p = { .session = load->session, .samples = samples,
+	struct printer p = { .session = load->session,
+			     .flat = flat_new(load->session, NULL),
 			     .options = load_sym_options(load),
 			     .arena = arena_new() };
 
@@ -398,6 +418,7 @@ static void show_all(struct load *load, const struct lines_place *places,
 			next++;
 		show_function(&p, &places[i], next - i);
 	}
+	flat_free(p.flat);
 	arena_free(p.arena);
 }
 
@@ -431,7 +452,7 @@ static enum cmd_exit lines_print(struct reading *r)
 	if (count == 0)
 		status = explain_none(s, samples, r->function);
 	else
-		show_all(&r->load, places, count, samples);
+		show_all(&r->load, places, count);
 	mem_free_all(places, wanted);
 	return status;
 }

@@ -104,6 +104,16 @@ parts() {
 		fail "the program says otherwise: $(cat "$T/shares" "$T/lines.csv")"
 }
 one_of 3 parts
+# What the head says is a share of all time on the CPU, as in weft report: of C's, too.
+report
+"$WEFT" lines parts "$T/trace" >"$T/lines" 2>"$T/err" || fail "$(cat "$T/err")"
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "cpu_ns") at = i
+		switches = at > 0; at = at ? at : 7; next }
+	{ all += $at } index($1, "parts <") == 1 { is += $at }
+	END { printf "%.1f%% of all %s;\n", 100 * is / all, switches ? "CPU time" : "time" }' \
+	"$T/report.csv" >"$T/share"
+grep '^parts <' "$T/lines" | grep -qF "$(cat "$T/share")" ||
+	fail "not $(cat "$T/share"): $(grep '^parts <' "$T/lines")"
 record --sample-rate 0 -- "$T/host" script "$T/parts.lua" || fail "no recording"
 "$WEFT" lines --csv parts "$T/trace" >"$T/lines.csv" 2>&1 && fail "lines from nowhere"
 
