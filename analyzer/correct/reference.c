@@ -418,6 +418,8 @@ static void divide_own(struct join *j, node_id id, double scale, double error)
 		of->division.doubt *= all * all / of->division.all;
 		of->division.all = all * all;
 	}
+	/* Two functions of as many samples have not the same one. */
+	of->division.all *= 1 + 1e-12 * n->func;
 	of->division.cross = of->division.doubt;
 	n->self = cct_cpu_of(t, id).off;
 	if (!func_get(j->session->funcs, n->func)->module)

@@ -30,7 +30,9 @@ void cct_free(struct cct *t)
 	if (!t)
 		return;
 	hist_free(t->hist);
-	mem_free_all(t->cpu, t->counted, t->heap, t->sampled, t->sample);
+	mem_free_all(t->cpu, t->counted, t->heap, t->sampled, t->sample,
+		     t->given);
+	map_free(t->given_of);
 	map_free(t->folded_paths);
 	map_free(t->root_of);
 	mem_free_all(t->nodes, t->slots, t->folds_at, t);
@@ -500,8 +502,8 @@ bool cct_move_self(struct cct *t, node_id from, node_id to, uint64_t ticks)
 	return true;
 }
 
-void cct_add_times(struct cct *t, node_id to, const struct cct *from,
-		   node_id id)
+static void add_times(struct cct *t, node_id to, const struct cct *from,
+		      node_id id, bool is_same)
 {
 	const struct cct_node *const n = &from->nodes[id];
 
@@ -510,7 +512,7 @@ void cct_add_times(struct cct *t, node_id to, const struct cct *from,
 	if (t->heap && from->heap)
 		cct_add_heap(t, to, &from->heap[id]);
 	if (t->sampled)
-		cct_join_samples(t, to, from, id);
+		cct_join_samples(t, to, from, id, is_same);
 	if (!t->cpu)
 		return;
 	t->cpu[to].off += from->cpu ? from->cpu[id].off : 0;
@@ -518,11 +520,17 @@ void cct_add_times(struct cct *t, node_id to, const struct cct *from,
 	t->cpu[to].unknown += from->cpu ? from->cpu[id].unknown : n->self;
 }
 
+void cct_add_times(struct cct *t, node_id to, const struct cct *from,
+		   node_id id)
+{
+	add_times(t, to, from, id, false);
+}
+
 void cct_add(struct cct *t, node_id to, const struct cct *from, node_id id)
 {
 	const struct cct_node *const n = &from->nodes[id];
 
-	cct_add_times(t, to, from, id);
+	add_times(t, to, from, id, true);
 	t->nodes[to].calls += n->calls;
 	if (from->counted) {
 		counted_at(t, to)->untimed += from->counted[id].untimed;

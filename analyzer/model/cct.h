@@ -73,7 +73,8 @@ struct cct_division {
 	double share;       /* of the function's time, times these parts */
 	double all;         /* the doubts of all nodes of the function; what has
 	                     * another sum is of another function, or session */
-	double apart;       /* the variances of such that were added */
+	double others;      /* the variances of such that rows added, */
+	double given;       /* and of what a node was given of such */
 };
 
 /* What samples of the program tell of a node's self time. */
@@ -85,6 +86,7 @@ struct cct_sampled {
 	 * periods counts several times. */
 	uint32_t own, other, probe;
 	uint32_t first;     /* of its samples: a number + 1; 0: none */
+	uint32_t given;     /* cct_samples.c's */
 	/* In a tree of net times (correct/correct.h): */
 	uint64_t raw;       /* self with the probes; self itself is net */
 	double variance;    /* of self, in ticks squared */
@@ -268,10 +270,12 @@ uint64_t cct_largest_sum(const struct cct *);
 /* The errors of several nodes; the variance that follows. */
 void cct_division_add(struct cct_division *to,
 		      const struct cct_division *more);
+/* Without what nodes were given, which is in cct_division_below. */
+double cct_division_own(const struct cct_division *);
 double cct_division_variance(const struct cct_division *);
 /* Of a net tree, by node: the variance of how the times of other functions than
- * its own are divided, as far as their nodes lie below it. The caller frees
- * it. */
+ * its own are divided, as far as these lie below it, or were given to it. The
+ * caller frees it. */
 double *cct_division_below(struct cct *);
 
 /* Of a net tree: each node's raw total, and the variance of its net one. The

@@ -7,14 +7,14 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
-#include "analyzer/model/cct.h"
+#include "analyzer/model/cct_private.h"
 
 #include <math.h>
 
-/* A node and its place in the order of a walk from the roots down. */
-struct at { func_id func; uint32_t order; node_id node; };
+/* A node's part, and its place in the order of a walk from the roots down. */
+struct at { const struct cct_division *of; uint32_t order; node_id node; };
 
-ORDER_BY(by_function, struct at, UP(func) ?: UP(order))
+ORDER_BY(by_function, struct at, UP(of->all) ?: UP(order))
 
 static node_id walk_on(struct cct *t, node_id id)
 {
@@ -26,16 +26,23 @@ static node_id walk_on(struct cct *t, node_id id)
 }
 
 /* Those that have errors, by function, each in the order of the walk. */
-static struct at *sort_nodes(struct cct *t, size_t *count)
+static struct at *sort_parts(struct cct *t, size_t *count)
 {
-	struct at *const at = mem_alloc((cct_count(t) + 1) * sizeof(*at));
+	struct at *const at = mem_alloc((t->count + t->givens + 1) *
+					sizeof(*at));
 	uint32_t order = 0;
 
 	*count = 0;
-	for (node_id id = cct_first_root(t); id != 0; id = walk_on(t, id))
-		if (cct_sampled_of(t, id)->division.all > 0)
-			at[(*count)++] = (struct at){ cct_get(t, id)->func,
+	for (node_id id = cct_first_root(t); id != 0; id = walk_on(t, id)) {
+		const struct cct_sampled *const of = &t->sampled[id];
+
+		if (of->division.all > 0)
+			at[(*count)++] = (struct at){ &of->division, order++,
+						      id };
+		for (uint32_t i = of->given; i > 0; i = t->given[i - 1].next)
+			at[(*count)++] = (struct at){ &t->given[i - 1].of,
 						      order++, id };
+	}
 	qsort(at, *count, sizeof(*at), by_function);
 	return at;
 }
@@ -58,7 +65,7 @@ struct fork { node_id node; struct cct_division sum; };
 struct forks {
 	struct cct *t;
 	struct fork *at; size_t count, room;
-	func_id func;
+	double all;         /* the function's */
 	double *variance;   /* by node: the sum of those below it is its own */
 	double *own;        /* of these, the part of the node's function */
 };
@@ -73,10 +80,10 @@ static void push(struct forks *f, node_id node)
 static void pop(struct forks *f, node_id above)
 {
 	const struct fork last = f->at[--f->count];
-	const double variance = cct_division_variance(&last.sum);
+	const double variance = cct_division_own(&last.sum);
 
 	f->variance[last.node] += variance;
-	if (cct_get(f->t, last.node)->func == f->func)
+	if (f->t->sampled[last.node].division.all == f->all)
 		f->own[last.node] = variance;
 	if (above != 0 && (f->count == 0 || f->at[f->count - 1].node < above))
 		push(f, above);
@@ -88,7 +95,7 @@ static void pop(struct forks *f, node_id above)
 
 static void walk_function(struct forks *f, const struct at *at, size_t count)
 {
-	f->func = at->func;
+	f->all = at->of->all;
 	for (size_t i = 0; i < count; i++) {
 		const node_id above = f->count == 0 ? 0 :
 			common(f->t, f->at[f->count - 1].node, at[i].node);
@@ -96,8 +103,7 @@ static void walk_function(struct forks *f, const struct at *at, size_t count)
 		while (f->count > 0 && f->at[f->count - 1].node > above)
 			pop(f, above);
 		push(f, at[i].node);
-		f->at[f->count - 1].sum =
-			cct_sampled_of(f->t, at[i].node)->division;
+		f->at[f->count - 1].sum = *at[i].of;
 	}
 	while (f->count > 0)
 		pop(f, 0);
@@ -109,11 +115,11 @@ double *cct_division_below(struct cct *t)
 	struct forks f = { .t = t, .variance = mem_alloc(n * sizeof(double)),
 			   .own = mem_alloc(n * sizeof(double)) };
 	size_t count;
-	struct at *const at = sort_nodes(t, &count);
+	struct at *const at = sort_parts(t, &count);
 
 	for (size_t i = 0, next; i < count; i = next) {
 		next = i + 1;
-		while (next < count && at[next].func == at[i].func)
+		while (next < count && at[next].of->all == at[i].of->all)
 			next++;
 		walk_function(&f, at + i, next - i);
 	}

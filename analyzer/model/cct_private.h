@@ -31,12 +31,19 @@ struct cct {
 	struct cct_heap *heap;   /* by node; NULL: not collected */
 	struct cct_sampled *sampled; /* by node; NULL: not collected */
 	struct cct_sample *sample; size_t sample_count, sample_room;
+	struct cct_given *given; size_t givens, given_room;
+	struct map *given_of;    /* node and what is one function's: index + 1;
+	                          * NULL: nothing was given */
 	bool is_net;
 };
 
-/* cct_samples.c, for cct_add_times. */
+/* What a node has of another function's time, or of another session's. next:
+ * of the node: an index + 1; 0: no more. */
+struct cct_given { node_id node; uint32_t next; struct cct_division of; };
+
+/* cct_samples.c, for cct_add_times. is_same: both nodes are of one function. */
 void cct_join_samples(struct cct *, node_id to, const struct cct *from,
-		      node_id);
+		      node_id, bool is_same);
 
 /* The flags in which nodes of one parent and function may differ. */
 #define CCT_KEY (~(uint32_t)CCT_TIMED)

@@ -1,11 +1,13 @@
 /* cct_samples.c - the samples of a tree's nodes: a list for each node, and what
  * they come to. Knows no address: places are numbers here.
  * SPDX-License-Identifier: MIT */
+#include "analyzer/base/map.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/model/cct_private.h"
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 /* ---- how exactly a sum is divided --------------------------------------- */
 
@@ -17,22 +19,73 @@ static double of_parts(const struct cct_division *d)
 		    d->share * d->share * d->all, 0);
 }
 
-double cct_division_variance(const struct cct_division *d)
+double cct_division_own(const struct cct_division *d)
 {
-	return d->apart + of_parts(d);
+	return d->others + of_parts(d);
 }
 
-void cct_division_add(struct cct_division *to, const struct cct_division *more)
+double cct_division_variance(const struct cct_division *d)
 {
-	to->apart += more->apart;
-	if (to->all > 0 && more->all > 0 && to->all != more->all) {
-		to->apart += of_parts(more);
-		return;
-	}
+	return fmax(d->given, 0) + cct_division_own(d);
+}
+
+static bool is_one(const struct cct_division *a, const struct cct_division *b)
+{
+	return a->all <= 0 || b->all <= 0 || a->all == b->all;
+}
+
+static void add_parts(struct cct_division *to, const struct cct_division *more)
+{
 	to->doubt += more->doubt;
 	to->cross += more->cross;
 	to->share += more->share;
 	to->all = fmax(to->all, more->all);
+}
+
+void cct_division_add(struct cct_division *to, const struct cct_division *more)
+{
+	to->others += more->others;
+	to->given += more->given;
+	if (is_one(to, more))
+		add_parts(to, more);
+	else
+		to->others += of_parts(more);
+}
+
+/* Of one function, a node has one part. */
+static void give(struct cct *t, node_id to, const struct cct_division *more)
+{
+	struct cct_sampled *const of = &t->sampled[to];
+	struct cct_given *at;
+	uint64_t key;
+	uint32_t *known;
+
+	memcpy(&key, &more->all, sizeof(key));
+	t->given_of = t->given_of ? t->given_of : map_new();
+	known = map_put(t->given_of, to, key);
+	if (*known == 0) {
+		at = vec_add(&t->given, &t->given_room, &t->givens);
+		*at = (struct cct_given){ .node = to, .next = of->given };
+		*known = of->given = (uint32_t)t->givens;
+	}
+	at = &t->given[*known - 1];
+	of->division.given -= of_parts(&at->of);
+	add_parts(&at->of, more);
+	of->division.given += of_parts(&at->of);
+}
+
+static void join_division(struct cct *t, node_id to, const struct cct *from,
+			  node_id id, bool is_same)
+{
+	struct cct_division *const own = &t->sampled[to].division;
+	const struct cct_sampled *const of = &from->sampled[id];
+
+	if (is_same && is_one(own, &of->division))
+		add_parts(own, &of->division);
+	else if (of->division.all > 0)
+		give(t, to, &of->division);
+	for (uint32_t i = of->given; i > 0; i = from->given[i - 1].next)
+		give(t, to, &from->given[i - 1].of);
 }
 
 /* ---- the samples ------------------------------------------------------- */
@@ -139,7 +192,7 @@ void cct_map_near(struct cct *t, size_t from, const node_id *map)
 }
 
 void cct_join_samples(struct cct *t, node_id to, const struct cct *from,
-		      node_id id)
+		      node_id id, bool is_same)
 {
 	const uint64_t self = from->nodes[id].self;
 	struct cct_sampled *const sum = &t->sampled[to];
@@ -152,7 +205,7 @@ void cct_join_samples(struct cct *t, node_id to, const struct cct *from,
 	}
 	sum->raw += from->is_net ? from->sampled[id].raw : self;
 	sum->variance += from->sampled[id].variance;
-	cct_division_add(&sum->division, &from->sampled[id].division);
+	join_division(t, to, from, id, is_same);
 	sum->own += from->sampled[id].own;
 	sum->other += from->sampled[id].other;
 	sum->probe += from->sampled[id].probe;

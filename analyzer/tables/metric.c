@@ -386,7 +386,8 @@ void node_totals_cut(struct node_totals *p, struct cct *t, node_id id,
 	if (p->raw) {
 		p->raw[id] = own ? cct_sampled_of(t, id)->raw : 0;
 		p->variance[id] = own ? cct_sampled_of(t, id)->variance : 0;
-		p->below[id] = 0;
+		p->below[id] = !own ? 0 : fmax(0,
+			cct_sampled_of(t, id)->division.given);
 	}
 	if (p->off) {
 		p->off[id] = own ? cpu.off : 0;
@@ -495,9 +496,9 @@ METRIC_GETTER(metric_error)
 	const struct figures *const f = row;
 	const bool of_total = m->name[0] == 't';
 	const bool of_cpu = (m->flags & METRIC_SWITCHES) != 0;
-	const double variance = cct_division_variance(&f->division) +
-		(of_total ? f->total_variance + f->below_variance :
-			    f->self_variance);
+	const double variance = of_total ? f->total_variance +
+		f->below_variance + cct_division_own(&f->division) :
+		f->self_variance + cct_division_variance(&f->division);
 
 	v->count = (uint64_t)(sqrt(variance) + 0.5);
 	v->whole = of_total ? of_cpu ? f->total_cpu : f->total :

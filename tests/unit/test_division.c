@@ -5,6 +5,7 @@
 #include "analyzer/correct/correct.h"
 #include "analyzer/tables/bottom_up.h"
 #include "analyzer/tables/callers.h"
+#include "analyzer/tables/filter.h"
 #include "analyzer/tables/flat.h"
 #include "analyzer/tables/tree.h"
 #include "tests/test.h"
@@ -342,6 +343,66 @@ static void look_at_skipped(struct tally *t)
 void test_division_has_an_error_of_what_is_skipped(void)
 {
 	each_time(look_at_skipped, "skipped");
+}
+
+/* f and leaf are skipped, and what calls f, if all is so. */
+static void skip(bool all)
+{
+	const struct filter filter = { .skip = all ? "f|leaf|middle*|outer*" :
+						     "f|leaf" };
+
+	func_get(s->funcs, f)->name = "f";
+	func_get(s->funcs, leaf)->name = "leaf";
+	for (int i = 0; i < MIDDLE; i++)
+		func_get(s->funcs, middle[i])->name = "middle";
+	for (int i = 0; i < OUTER; i++)
+		func_get(s->funcs, outer[i])->name = "outer";
+	filter_apply(s, &filter, 0);
+}
+
+/* Their parts that cancel below a caller's caller do so after --skip, too. */
+static void look_at_totals(struct tally *t)
+{
+	double *const before = cct_division_below(s->cct);
+	struct node_totals totals;
+	node_id id = cct_get(s->cct, cct_first_root(s->cct))->child;
+	double was[OUTER];
+
+	for (int i = 0; i < OUTER; i++, id = cct_get(s->cct, id)->sibling)
+		was[cct_get(s->cct, id)->func == outer[1]] = before[id];
+	mem_free(before);
+	skip(false);
+	node_totals_init(&totals, s->cct);
+	CHECK(totals.below[cct_first_root(s->cct)] < 1e6);
+	id = cct_get(s->cct, cct_first_root(s->cct))->child;
+	for (int i = 0; i < OUTER; i++, id = cct_get(s->cct, id)->sibling) {
+		const int o = cct_get(s->cct, id)->func == outer[1];
+		double ms = 0;
+
+		CHECK(fabs(totals.below[id] - was[o]) <= 1e-6 * was[o]);
+		for (int m = 0; m < MIDDLE; m++)
+			ms += of_f[o][m] + of_leaf[o][m];
+		count(t, (double)totals.total[id],
+		      sqrt(totals.variance[id] + totals.below[id]), ms);
+	}
+	node_totals_fini(&totals);
+}
+
+void test_division_of_what_is_skipped_cancels_in_totals(void)
+{
+	each_time(look_at_totals, "totals of what is skipped");
+}
+
+void test_division_of_all_that_is_skipped_is_exact(void)
+{
+	struct cct_division *of;
+
+	begin();
+	draw();
+	skip(true);
+	of = &cct_sampled_of(s->cct, cct_first_root(s->cct))->division;
+	CHECK(cct_division_variance(of) < 1e6);
+	session_free(s);
 }
 
 /* f's calls cost all that they took, and the reference tells what f takes: it
