@@ -2,6 +2,9 @@
  *   lua_calls pair N [clock]   prints "ns-a-pair N"; with "clock" under a hook
  *                              of its own that only reads the clock
  *   lua_calls once N [clock]   the same for calls
+ *   lua_calls native N         for calls of a native function by five Lua ones
+ *   lua_calls words N          for turns of a loop: it joins strings and looks
+ *   lua_calls matrix N         them up; or multiplies matrices
  *   lua_calls plain N          to be recorded --paused: prints "ns-a-call N
  *                              ns-after-some-were-recorded"
  *   lua_calls call N           to be recorded: prints "ns-above N ns-clock"
@@ -40,6 +43,50 @@ static const char pairs_[] =
 	"local yield, resume = coroutine.yield, coroutine.resume "
 	"local co = coroutine.create(function() while true do yield() end end) "
 	"for i = 1, n do resume(co) end";
+
+static const char native[] =
+	"local n, call = ..., native "
+	"local function a() for i = 1, n do call() end end "
+	"local function b() a() return 1 end "
+	"local function c() b() return 1 end "
+	"local function d() c() return 1 end "
+	"d()";
+/* In one line: LuaJIT's profiler makes the most of that. */
+static const char words[] =
+	"local t, c = {}, 0 for i = 1, ... do local w = 'w' .. i % 5000 "
+	"if not t[w] then t[w] = true c = c + 1 end end return c";
+static const char matrix[] =
+	"local n, a, s = 160, {}, 0\n"
+	"for i = 1, n do a[i] = {}\n"
+	"for j = 1, n do a[i][j] = i * j % 7 end end\n"
+	"for round = 1, ... / 250000 do for i = 1, n do for j = 1, n do\n"
+	"local x = 0\n"
+	"for k = 1, n do x = x + a[i][k] * a[k][j] end\n"
+	"s = s + x end end end return s";
+static const struct { const char *name, *text; } loops[] = {
+	{ "pair", pairs_ }, { "once", calls }, { "native", native },
+	{ "words", words }, { "matrix", matrix } };
+
+void __cyg_profile_func_enter(void *, void *);
+void __cyg_profile_func_exit(void *, void *);
+
+static int call_native(lua_State *L)
+{
+	(void)L;
+	__cyg_profile_func_enter((void *)call_native, NULL);
+	__cyg_profile_func_exit((void *)call_native, NULL);
+	return 0;
+}
+
+static const char *text_of(const char *name)
+{
+	size_t i = 0;
+
+	while (i < sizeof(loops) / sizeof(*loops) - 1 &&
+	       strcmp(loops[i].name, name) != 0)
+		i++;
+	return loops[i].text;
+}
 
 /* ns for each of n, by the thread's CPU clock. */
 static double run(lua_State *L, const char *text, long n)
@@ -155,8 +202,10 @@ int main(int argc, char **argv)
 	} else {
 		if (argc > 3)
 			lua_sethook(L, look, MASK, 0);
-		printf("%.3f %ld\n", run(L, argc > 1 && strcmp(argv[1],
-			"once") == 0 ? calls : pairs_, n), n);
+		lua_pushcfunction(L, call_native);
+		lua_setglobal(L, "native");
+		printf("%.3f %ld\n", run(L, text_of(argc > 1 ? argv[1] :
+						    "pair"), n), n);
 	}
 	lua_close(L);
 	return bad;

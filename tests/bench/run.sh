@@ -276,6 +276,26 @@ round() {
 		[ -z "$last" ] || last=$(calc "$last - $last_wall" 3)
 		above "$v.pair"
 	done
+	sampled native lua5.4 --lua off && sampled words luajit &&
+		sampled matrix luajit
+}
+
+# sampled NAME LUA OPTION...: with --lua sampled, above and of the same without
+# (where there are options: recorded with these).
+sampled() {
+	local base name=$1 of="$W/lua_calls-$2"
+	last=
+	if [ $# -gt 2 ]; then
+		weft "$name.base" "${@:3}" -- "$of" "$name" $lua_n || return 1
+		base=$last
+	else
+		base=$("$of" "$name" $lua_n) || return 1
+	fi
+	last=
+	weft "$name" --lua sampled -- "$of" "$name" $lua_n || return 1
+	[ -n "$last" ] && [ -n "$base" ] || return 0
+	put "$name.above" "$(calc "$last - ${base%% *}" 3)"
+	put "$name.ratio" "$(calc "$last / ${base%% *}" 4)"
 }
 
 # pair NAME WHAT N OPTION...: of one kind, above the same without weft.
@@ -646,6 +666,13 @@ same" "$v"
 	ratios_row off "Lua calls in $lua, recording off, with weft / without" \
 		1.05
 	ratios_row after "... once recording has ended / before it began" 1.05
+	row "a native call by five Lua 5.4 functions, \`--lua sampled\`" \
+		"$(calc "$(median native.above)" 1) ns above" "" "" \
+		"with \`--lua off\` $(calc "$(median native.base)" 1) ns"
+	row "LuaJIT joins strings in a loop, \`--lua sampled\` / unrecorded" \
+		"$(calc "$(median words.ratio)") x" "" "" ""
+	row "... it multiplies matrices" \
+		"$(calc "$(median matrix.ratio)") x" "" "" ""
 	pair_row heap "a malloc and its free, with \`--heap\`" 4
 	pair_row exact "... with \`--heap=exact\`"
 	pair_row locks "a free mutex, locked and unlocked, with \`--waits\`" 5
