@@ -12,6 +12,7 @@
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/merge/diff_match.h"
+#include "analyzer/merge/merge_steps.h"
 
 #include <assert.h>
 #include <math.h>
@@ -34,7 +35,7 @@ struct diff_figures {
 	uint64_t total_off;      /* of that, not known to be on the CPU */
 	uint64_t total_wait;     /* of that, waiting for something else than
 	                          * a core */
-	double variance;         /* of a net self */
+	double variance;         /* of a net self, or of a sampled VM's */
 };
 
 /* One function that calls another, by their matches; caller 0: a thread. */
@@ -73,12 +74,19 @@ static uint64_t rest(uint64_t all, uint64_t part)
 	return all - MIN(part, all);
 }
 
+/* 0 for nothing of nothing. */
+static double ratio(double part, double whole)
+{
+	return whole > 0 ? part / whole : 0;
+}
+
 /* A walk over one side's tree. */
 struct walk {
 	struct maker *m;
 	struct cct *cct;
 	int side;
 	uint64_t *total, *off, *wait; /* by node, with all below it */
+	node_id *callers;        /* by node: merge_callers */
 	uint32_t *open;          /* by match: how often it is on the path */
 };
 
@@ -113,13 +121,16 @@ static void enter(struct walk *w, node_id id)
 	const uint32_t match = match_of(w, id);
 	struct diff_figures *const f = &w->m->func[w->side][match];
 	const bool is_again = w->open[match] > 0;
-	const uint64_t timed = n->calls - cct_counted_of(w->cct, id).untimed;
+	const struct cct_counted c = cct_counted_of(w->cct, id);
+	const uint64_t timed = n->calls - c.untimed;
 
 	f->calls += n->calls;
 	f->timed += timed;
 	f->self += n->self;
 	f->variance += cct_is_net(w->cct) ?
-		       cct_sampled_of(w->cct, id)->variance : 0;
+		       cct_sampled_of(w->cct, id)->variance :
+		       ratio((double)n->self * (double)n->self,
+			     (double)c.noted);
 	f->off += cpu.off;
 	f->unknown += cpu.unknown;
 	f->ready += cpu.ready;
@@ -131,7 +142,7 @@ static void enter(struct walk *w, node_id id)
 		f->total_wait += w->wait[id];
 	}
 	if (n->calls > 0)
-		count_edge(w, match_of(w, n->parent), match, is_again,
+		count_edge(w, match_of(w, w->callers[id]), match, is_again,
 			   n->calls);
 	w->open[match]++;
 }
@@ -172,6 +183,7 @@ static void count_side(struct maker *m, int side)
 	struct walk w = { m, t, side, mem_alloc(nodes * sizeof(uint64_t)),
 			  mem_alloc(nodes * sizeof(uint64_t)),
 			  mem_alloc(nodes * sizeof(uint64_t)),
+			  merge_callers(m->side[side]),
 			  mem_alloc(m->matches.count * sizeof(uint32_t)) };
 
 	m->func[side] = mem_alloc(m->matches.count * sizeof(*m->func[side]));
@@ -191,7 +203,7 @@ static void count_side(struct maker *m, int side)
 		m->func[side][0].unknown += cct_cpu_of(t, r).unknown;
 		m->func[side][0].ready += cct_cpu_of(t, r).ready;
 	}
-	mem_free_all(suspended, w.total, w.off, w.wait, w.open);
+	mem_free_all(suspended, w.total, w.off, w.wait, w.callers, w.open);
 }
 
 /* ---- statistics over sessions, in lists that are sorted ---- */
@@ -242,12 +254,6 @@ static double chance(const struct maker *m, const struct statistics *before,
 }
 
 /* ---- rows ---- */
-
-/* 0 for nothing of nothing. */
-static double ratio(double part, double whole)
-{
-	return whole > 0 ? part / whole : 0;
-}
 
 static bool is_wait(const struct diff_row *row)
 {
@@ -378,19 +384,26 @@ static void add_calls(struct maker *m, uint32_t match, enum diff_reason why)
 	add_row(m, &row);
 }
 
-/* The probability of such a difference of cost by the errors of net times
- * alone, if that is too high to be told from chance; else -1: how much single
- * sessions differ beyond these errors is not known. */
-static double sampling_chance(const struct maker *m, uint32_t match,
-			      double difference)
+/* The variance of a difference of what functions take in one of so many, by the
+ * errors of times by samples alone. */
+static double variance_of(const struct maker *m, uint32_t match,
+			  const double many[2])
 {
-	double variance = 0, chance;
+	double variance = 0;
 
-	for (int side = 0; side < 2; side++) {
-		const struct diff_figures *const f = &m->func[side][match];
+	for (int side = 0; side < 2; side++)
+		variance += m->func[side][match].variance /
+			    many[side] / many[side];
+	return variance;
+}
 
-		variance += f->variance / (double)f->timed / (double)f->timed;
-	}
+/* The probability of such a difference by these errors alone, if that is too
+ * high to be told from chance; else -1: how much single sessions differ beyond
+ * these errors is not known. */
+static double sampling_chance(double variance, double difference)
+{
+	double chance;
+
 	if (variance <= 0)
 		return -1;
 	chance = erfc(fabs(difference) / sqrt(2 * variance));
@@ -417,8 +430,32 @@ static struct diff_row cost_row(const struct maker *m, uint32_t match,
 	row.added = (row.is - row.was) * calls[1] / m->sessions[1];
 	row.chance = chance(m, before, after);
 	if (row.chance < 0 && why == DIFF_COST)
-		row.chance = sampling_chance(m, match, row.is - row.was);
+		row.chance = sampling_chance(variance_of(m, match, calls),
+					     row.is - row.was);
 	return row;
+}
+
+/* The row of a function of which there are ticks of a sampled VM, and no calls:
+ * what it takes on the CPU in a session. */
+static void add_sampled(struct maker *m, uint32_t match)
+{
+	const struct diff_match *const of = &m->matches.list[match];
+	struct diff_row row = row_of(m, match, DIFF_SAMPLED, 0);
+	const double variance = variance_of(m, match, m->sessions);
+
+	if (m->func[0][match].calls + m->func[1][match].calls > 0 ||
+	    !(func_get(m->side[0]->funcs, of->id[0])->noted ||
+	      func_get(m->side[1]->funcs, of->id[1])->noted))
+		return;
+	row.was = (double)work_of(m, &m->func[0][match]) / m->sessions[0];
+	row.is = (double)work_of(m, &m->func[1][match]) / m->sessions[1];
+	row.added = row.is - row.was;
+	row.error = sqrt(variance);
+	row.chance = chance(m, &find_func(m->side[0], of->id[0])->self,
+			    &find_func(m->side[1], of->id[1])->self);
+	if (row.chance < 0)
+		row.chance = sampling_chance(variance, row.added);
+	add_row(m, &row);
 }
 
 /* Does the fastest call of a side tell of work? It must be known in all
@@ -623,6 +660,7 @@ static void add_rows(struct maker *m)
 		for (int why = 0; why < DIFF_COST; why++)
 			add_calls(m, match, (enum diff_reason)why);
 		add_costs(m, match);
+		add_sampled(m, match);
 	}
 	for (int why = 0; why < DIFF_COST; why++)
 		mem_free(m->added[why]);
@@ -677,6 +715,7 @@ const char *diff_reason_words(const struct diff_row *r)
 		[DIFF_MORE_WAITS] = { "waits in more calls",
 				      "waits in fewer calls" },
 		[DIFF_COST] = { "costs more a call", "costs less a call" },
+		[DIFF_SAMPLED] = { "takes more", "takes less" },
 		[DIFF_WAIT] = { "waits longer a call", "waits less a call" },
 		[DIFF_SLEEP] = { "sleeps longer a call",
 				 "sleeps less a call" },

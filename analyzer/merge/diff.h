@@ -14,6 +14,8 @@ enum diff_reason {
 	                    * more or fewer than they were */
 	DIFF_COST,         /* its own code takes longer a call: on the CPU if
 	                    * both sides know times off the CPU */
+	DIFF_SAMPLED,      /* of its calls nothing is known, as a sampled VM ran
+	                    * it: it takes more of a session */
 	DIFF_WAIT,         /* it waits longer a call, off the CPU, for
 	                    * something else than a core */
 	DIFF_SLEEP,        /* its coroutine is suspended in it for longer */
@@ -33,7 +35,9 @@ struct diff_row {
 	                         * that and all waits before; of sleep: of the
 	                         * sleep before, if there was */
 	double was, is;         /* reasons of calls: calls a session; others:
-	                         * ns a call */
+	                         * ns a call; of DIFF_SAMPLED ns a session */
+	double error;           /* DIFF_SAMPLED: of added, as far as samples
+	                         * tell; 0: not known */
 	bool is_fastest;        /* was, is: of each session's fastest call */
 	double chance;          /* the probability that sessions of one kind
 	                         * differ so much, corrected for the number of

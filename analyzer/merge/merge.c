@@ -413,6 +413,8 @@ static void add_trace_node(struct cct *t, node_id id,
 		cct_add_untimed(t, id, counted.untimed);
 	if (counted.brief > 0)
 		cct_add_brief(t, id, counted.brief);
+	if (counted.noted > 0)
+		cct_note(t, id, counted.noted, counted.noted_ns);
 	to->self += ns_of(from, n->self);
 	to->suspended += ns_of(from, n->suspended);
 	if (n->flags & CCT_TIMED) {

@@ -18,18 +18,35 @@ struct node_counts {
 	uint64_t *calls;           /* by function */
 	uint64_t *off, *ready;     /* by function: off the CPU, and of that,
 	                            * without a core, ns */
+	node_id *callers;          /* by node */
 	bool *is_caller;           /* by function: it calls another one */
 	struct map *edge;          /* by caller, function: index + 1 */
 	struct edge { func_id caller, func; uint64_t calls; } *edges;
 	size_t count, room;
 };
 
+node_id *merge_callers(const struct session *s)
+{
+	const size_t nodes = cct_count(s->cct) + 1;
+	node_id *const callers = mem_alloc(nodes * sizeof(*callers));
+
+	for (node_id id = 1; id < nodes; id++) {
+		const node_id above = cct_get(s->cct, id)->parent;
+		const struct cct_node *const n = cct_get(s->cct, above);
+
+		callers[id] = above > 0 && n->calls == 0 && n->func != 0 &&
+			      func_get(s->funcs, n->func)->noted ?
+			      callers[above] : above;
+	}
+	return callers;
+}
+
 /* Add a node to the sums of its function, and to the edge that leads to it.
  * Roots are function 0, which stands for the threads. */
 static void count_node(struct node_counts *n, struct cct *t, node_id id)
 {
 	const struct cct_node *const node = cct_get(t, id);
-	const func_id caller = cct_get(t, node->parent)->func;
+	const func_id caller = cct_get(t, n->callers[id])->func;
 	uint32_t *at;
 
 	n->sleep[node->func] += node->suspended;
@@ -113,13 +130,14 @@ void merge_statistics_of_one(struct session *s)
 			    .off = mem_alloc(funcs * sizeof(uint64_t)),
 			    .ready = mem_alloc(funcs * sizeof(uint64_t)),
 			    .is_caller = mem_alloc(funcs * sizeof(bool)),
-			    .edge = map_new() };
+			    .edge = map_new(), .callers = merge_callers(s) };
 
 	for (node_id id = 1; id <= cct_count(s->cct); id++)
 		count_node(&n, s->cct, id);
 	add_funcs(s, r, &n);
 	add_edges(s, &n);
-	mem_free_all(n.sleep, n.calls, n.off, n.ready, n.is_caller, n.edges);
+	mem_free_all(n.sleep, n.calls, n.off, n.ready, n.is_caller, n.edges,
+		     n.callers);
 	map_free(n.edge);
 	flat_free(r);
 }

@@ -65,6 +65,11 @@ void merge_notes_add(struct session *sum, const struct session *from,
  * on losses at least as large as what its threads lost. */
 void merge_notes_normalize(struct session *);
 
+/* Who calls each node: the nearest node above it whose calls are known. Those
+ * of what a sampled VM runs are not, so nothing has a rate of them. The caller
+ * frees the array with mem_free. */
+node_id *merge_callers(const struct session *);
+
 /* Compute the statistics and edges of a trace's session whose times are in
  * nanoseconds: figures over this one session. */
 void merge_statistics_of_one(struct session *);

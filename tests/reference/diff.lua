@@ -230,7 +230,7 @@ local function rows_of(a, b)
 					("%.3f"):format(added * 100 / base),
 					why, ("%.3f"):format(was),
 					("%.3f"):format(is), "", who[1], who[2],
-					who[3], who[4], who[5], callers[1],
+					who[3], who[4], who[5], callers[1], "",
 					callers = callers }
 			end
 		end

@@ -364,6 +364,60 @@ void test_diff_of_the_same_is_nothing(void)
 	session_free(a);
 }
 
+/* host runs hot and warm, of which there are ticks alone, each of 10 us; hot
+ * calls leaf. */
+static struct session *sampled(uint64_t hot, uint64_t warm, uint64_t leaves)
+{
+	struct merge *const sum = merge_new();
+	struct session *const s = sessions_new(NS_PER_S, "main");
+	const node_id host = sessions_calls(s, cct_root(s->cct, 0),
+		sessions_func(s, 1, 16, "host"), 1, 1000);
+	const func_id lua[2] = { sessions_func(s, 1, 32, "hot"),
+				 sessions_func(s, 1, 48, "warm") };
+	const uint64_t times[2] = { hot, warm };
+
+	for (int i = 0; i < 2; i++) {
+		const node_id id = sessions_calls(s, host, lua[i], 0,
+						  times[i] * 10000);
+
+		func_get(s->funcs, lua[i])->noted = 1;
+		cct_note(s->cct, id, times[i], times[i] * 10000);
+		if (i == 0)
+			sessions_calls(s, id, sessions_func(s, 1, 64, "leaf"),
+				       leaves, leaves * 10000);
+	}
+	merge_add(sum, s);
+	session_free(s);
+	return merge_end(sum);
+}
+
+/* What it takes, with its error, by ticks; and calls from it are those of what
+ * runs it. */
+void test_diff_has_rows_of_sampled_functions(void)
+{
+	struct session *const a = sampled(100, 100, 40);
+	struct session *const b = sampled(200, 110, 80);
+	struct diff *const d = diff_new(a, b);
+
+	if (CHECK_EQ(d->count, 3)) {
+		CHECK_STR(func_get(b->funcs, d->rows[0].after)->name, "hot");
+		CHECK_EQ(d->rows[0].reason, DIFF_SAMPLED);
+		CHECK(d->rows[0].was == 1e6 && d->rows[0].added == 1e6);
+		CHECK(d->rows[0].error > 173000 && d->rows[0].error < 173300);
+		CHECK(d->rows[0].chance < 0);
+		CHECK_STR(func_get(b->funcs, d->rows[1].after)->name, "leaf");
+		CHECK_EQ(d->rows[1].reason, DIFF_CALLED);
+		CHECK(d->rows[1].added == 40 * 10000);
+		CHECK_STR(func_get(b->funcs, d->rows[1].caller_after)->name,
+			  "host");
+		CHECK_STR(func_get(b->funcs, d->rows[2].after)->name, "warm");
+		CHECK(d->rows[2].chance > DIFF_CHANCE);
+	}
+	diff_free(d);
+	session_free(a);
+	session_free(b);
+}
+
 /* A function of Lua: its file, its first line, and its name, "" for none. */
 struct script { const char *source, *name; uint32_t line; };
 

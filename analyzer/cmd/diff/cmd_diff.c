@@ -36,7 +36,8 @@ static bool arg_counts, arg_heap;
 static const char *const reason_keys[DIFF_REASONS] = {
 	[DIFF_CALLED] = "called", [DIFF_NEW_CALLER] = "new_caller",
 	[DIFF_NEW] = "new", [DIFF_MORE_WAITS] = "more_waits",
-	[DIFF_COST] = "cost", [DIFF_WAIT] = "wait", [DIFF_SLEEP] = "sleep",
+	[DIFF_COST] = "cost", [DIFF_SAMPLED] = "sampled",
+	[DIFF_WAIT] = "wait", [DIFF_SLEEP] = "sleep",
 };
 
 /* Is the change large enough for --min-share, whether it adds or takes? */
@@ -167,8 +168,9 @@ static void print_times(const struct sides *sides)
 			   out_number_time(before, d->no_core[0]),
 			   out_number_time(after, d->no_core[1]));
 	if (sides->is_lua_sampled)
-		table_note("note: Lua was sampled: what its own functions take "
-			   "is in no row (weft report has it)");
+		table_note("note: Lua was sampled: of its functions, rows "
+			   "compare what they take in a session, as their "
+			   "calls are not known");
 	print_net(sides);
 }
 
@@ -191,6 +193,15 @@ static METRIC_GETTER(get_added)
 		    out_number_time(text, fabs(v->real)));
 }
 
+static METRIC_GETTER(get_error)
+{
+	char text[OUT_NUMBER];
+
+	v->real = ((const struct line *)row)->row->error;
+	v->is_unknown = v->real <= 0;
+	metric_show(v, "%s", out_number_time(text, v->real));
+}
+
 static METRIC_GETTER(get_share)
 {
 	v->real = ((const struct line *)row)->row->share;
@@ -207,7 +218,8 @@ static METRIC_GETTER(get_reason)
 		 r->is_fastest ? " (fastest)" : "");
 }
 
-/* was or is: calls a session, which may be a mean, or ns a call. */
+/* was or is: calls a session, which may be a mean, or ns a call; of sampled
+ * functions ns a session. */
 static METRIC_GETTER(get_figure)
 {
 	const struct diff_row *const r = ((const struct line *)row)->row;
@@ -244,13 +256,17 @@ static METRIC_GETTER(get_caller)
 static const struct metric metrics[] = {
 	FIGURE("adds", get_added, .key = "added_ns",
 	       .help = "time that the change adds to a session"),
+	FIGURE("adds-error", get_error, .title = "\302\261",
+	       .key = "added_error_ns", .help = "one standard error of that, "
+	       "where Lua was sampled"),
 	FIGURE("share", get_share,
 	       .help = "that as a share of the CPU time before; of waits, of "
 	       "that and all waits; of sleep, of the sleep"),
 	{ "because", METRIC_TEXT, 0, NULL, "reason", .get = get_reason,
 	  .help = "what changed" },
 	FIGURE("was", get_figure, .drop = 1,
-	       .help = "calls a session or time a call, before"),
+	       .help = "calls a session or time a call, before; of sampled "
+	       "Lua, time a session"),
 	FIGURE("is", get_figure, .drop = 1, .help = "the same, after"),
 	FIGURE("chance", get_chance,
 	       .help = "probability that nothing changed"),
@@ -265,8 +281,10 @@ static const struct metric metrics[] = {
 };
 
 static const struct metric_view view = {
-	metrics, "adds,share,because,was,is,chance,language,caller,name",
-	"adds,share,because,was,is,chance,name,language,module,file,line,caller"
+	metrics,
+	"adds,adds-error,share,because,was,is,chance,language,caller,name",
+	"adds,share,because,was,is,chance,name,language,module,file,line,"
+	"caller,adds-error"
 };
 
 /* --fail-over is for scripts that guard against regressions: only it changes
@@ -443,11 +461,12 @@ const struct cmd cmd_diff = {
 	"from before a change with those from after it. Lists functions by\n"
 	"the time that they add to a session, each with the reason: a caller\n"
 	"calls it more often; new callers call it; it is new; a call costs\n"
-	"more; a call waits longer, or it waits in more calls; or its\n"
-	"coroutine sleeps longer. A function that is called more often is\n"
-	"charged with all that it calls; a function whose calls cost more,\n"
-	"only with its own code. Where both sides know times off the CPU,\n"
-	"only the reasons of waits and sleep count them.\n"
+	"more; a call waits longer, or it waits in more calls; its\n"
+	"coroutine sleeps longer; or, if Lua was sampled, it takes more. A\n"
+	"function that is called more often is charged with all that it\n"
+	"calls; one whose calls cost more, only with its own code. Where both\n"
+	"sides know times off the CPU, only the reasons of waits and sleep\n"
+	"count them.\n"
 	"\n"
 	"Functions are the same if their build-id and offset are (Lua:\n"
 	"source and lines); in another build, if their name and file are;\n"
