@@ -32,6 +32,8 @@ struct explain_finding {
 	                          * most of it; OFTEN: the caller; SLEEP: the
 	                          * body; LOCK, EVENT: who holds it, or lets
 	                          * others go on; 0: not known */
+	func_id through;         /* WAIT: what other calls, which does nothing
+	                          * but sleep; or 0 */
 	uint64_t calls;          /* of func; OFTEN: by other; SLEEP: sleeps;
 	                          * LOCK: waits; JOIN: threads */
 	uint64_t other_calls;    /* OFTEN: of other */
@@ -100,6 +102,8 @@ struct explain_heap {
 	double steady;           /* what all functions together keep of what
 	                          * they take in a quarter of the time; 0: not
 	                          * known */
+	func_id second;          /* another one that took much; 0: none; */
+	double second_share;     /* of the growth, or of what stays, 0 to 1 */
 	bool is_lua;             /* Lua's own code took most of the growth */
 	ticks since, until;      /* half of the time, and its end */
 	char *unseen;            /* a sentence on what Lua states have that is
@@ -144,6 +148,9 @@ struct explain {
 	struct explain_suspect suspect[EXPLAIN_SUSPECTS];
 	size_t suspects;
 	ticks matters;           /* what took less is no finding */
+	func_id top;             /* the function that takes most of the time on
+	                          * the CPU itself, finding or not; or 0 */
+	double top_share;        /* 0 to 1 */
 };
 
 /* Bytes, in the second half of the time. */

@@ -44,8 +44,11 @@ static void find_hot(struct work *w)
 		else if (!best || work_on_cpu(w, row) > work_on_cpu(w, best))
 			best = row;
 	}
-	if (best)
-		add_hot(w, EXPLAIN_HOT, best, HOT_SHARE);
+	if (!best || w->cpu == 0)
+		return;
+	w->out->top = best->f.func;
+	w->out->top_share = (double)work_on_cpu(w, best) / (double)w->cpu;
+	add_hot(w, EXPLAIN_HOT, best, HOT_SHARE);
 }
 
 /* ---- the function that is called too often ------------------------------ */
@@ -170,6 +173,44 @@ static bool is_sleep(struct func_table *funcs, func_id func)
 	return false;
 }
 
+/* A function that only sleeps, once a call, does so for its own caller: who
+ * that is, for the most part, is told, and through what. */
+static void pass_wrapper(const struct work *w, struct explain_finding *f)
+{
+	struct cct *const t = w->session->cct;
+	const size_t funcs = func_count(w->session->funcs) + 1;
+	ticks *const of = mem_alloc(funcs * sizeof(*of)), ran = 0;
+	uint64_t calls = 0, sleeps = 0, others = 0;
+	func_id best = 0;
+
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_node *const n = cct_get(t, id);
+		const struct cct_node *const by = cct_get(t, n->parent);
+
+		if (n->func == f->other) {
+			calls += n->calls;
+			ran += n->self - MIN(cct_cpu_of(t, id).off, n->self);
+		}
+		if (by->func != f->other)
+			continue;
+		if (n->func != f->func) {
+			others += n->calls;
+			continue;
+		}
+		const func_id from = cct_get(t, by->parent)->func;
+
+		sleeps += n->calls;
+		of[from] += work_asleep_at(w, id);
+		best = of[from] > of[best] ? from : best;
+	}
+	mem_free(of);
+	if (best == 0 || others > 0 || sleeps / 2 > calls ||
+	    ran > f->time / WAIT_TIMES)
+		return;
+	f->through = f->other;
+	f->other = best;
+}
+
 /* Who does nothing but wait for a condition, so many times as long as others
  * take, may yet wait for what is too slow. */
 enum { IDLE_RANK = 50 };
@@ -217,8 +258,14 @@ void explain_find(struct explain *e, struct session *s,
 	find_heap(&w, &seen->heap);
 	if (seen->unjoined > 0)
 		work_add(&w, EXPLAIN_JOIN, seen->maker)->calls = seen->unjoined;
-	for (size_t i = 0; i < e->count; i++)
-		e->finding[i].rank = rank_of(e, s, &e->finding[i]);
+	for (size_t i = 0; i < e->count; i++) {
+		struct explain_finding *const f = &e->finding[i];
+
+		f->rank = rank_of(e, s, f);
+		if (f->kind == EXPLAIN_WAIT && f->other != 0 &&
+		    is_sleep(s->funcs, f->func))
+			pass_wrapper(&w, f);
+	}
 	order_sort(e->finding, e->count, compare_findings);
 	flat_free(w.flat);
 }

@@ -232,3 +232,23 @@ char *out_escape_cut_name(char *text, size_t width)
 	mem_free(text);
 	return result;
 }
+
+char *out_escape_shell(const char *text)
+{
+	char *const word = mem_alloc(4 * strlen(text) + 3);
+	size_t n = 0;
+
+	if (text[0] != '\0' && text[0] != '-' &&
+	    text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"
+			"UVWXYZ0123456789_./:,+=@-")] == '\0')
+		return memcpy(word, text, strlen(text) + 1);
+	word[n++] = '\'';
+	for (; *text != '\0'; text++)
+		if (*text == '\'')
+			n += (size_t)sprintf(word + n, "'\\''");
+		else
+			word[n++] = *text;
+	word[n++] = '\'';
+	word[n] = '\0';
+	return word;
+}

@@ -38,6 +38,9 @@ char *out_escape_gnuplot(const char *text);
  * is for texts of weft itself. */
 char *out_escape_roff(const char *text);
 
+/* One word of a shell's command line. */
+char *out_escape_shell(const char *text);
+
 /* How many columns of a terminal an escaped text takes, by wcwidth: wide
  * characters take two, combining ones none. Needs a UTF-8 locale, which main
  * sets. */

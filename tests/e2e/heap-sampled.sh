@@ -60,18 +60,32 @@ __attribute__((noinline)) static void *use(size_t n)
 {
 	return memset(malloc(n), 1, n);
 }
+__attribute__((noinline)) static void *hoard(size_t n)
+{
+	return memset(malloc(n), 1, n);
+}
 int main(int argc, char **argv)
 {
 	(void)argv;
 	for (int i = 0; i < 100000; i++) {
 		free(use(100 + i % 400));
-		if (i % 4 == 0 && argc == 1)
+		if (i % 4 == 0 && argc != 2)
 			keep(2000);
+		if (i % 4 == 1 && argc == 3)
+			hoard(1000);
 	}
 	return 0;
 }
 END
 gcc -O1 -finstrument-functions -o "$T/leak" "$T/leak.c" || fail "no compiler"
+# Of two leaks, both are named.
+both() {
+	record --heap=exact -- "$T/leak" two leaks || fail "weft record fails"
+	"$WEFT" explain "$T/trace" >"$T/said" || fail "weft explain"
+	grep -q 'keep took [0-9.]*% of .*; hoard took [0-9.]*%' "$T/said" ||
+		{ cat "$T/said"; return 1; }
+}
+one_of 6 both
 record --heap -- "$T/leak" || fail "weft record fails"
 "$WEFT" heap --csv "$T/trace" 2>"$T/report.err" | sed -n 2p >"$T/first"
 grep -q 'keep' "$T/first" || fail "the leak is not first: $(cat "$T/first")"

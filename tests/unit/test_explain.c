@@ -220,31 +220,82 @@ void test_explain_knows_waits_without_switches(void)
 	session_free(session);
 }
 
+/* A function of libc, in place of one that put() made. */
+static void make_libc(func_id f, const char *name)
+{
+	const uint8_t id[20] = { 9 };
+
+	*func_get(session->funcs, f) = *func_get(session->funcs,
+		func_native(session->funcs, func_module(session->funcs,
+		"/lib/libc.so.6", id, 20, 4096), 16));
+	func_get(session->funcs, f)->name = name;
+}
+
 /* What sleeps because the program says so comes after what takes time. */
 void test_explain_who_sleeps_comes_last(void)
 {
-	const uint8_t id[20] = { 9 };
 	const char *const names[] = { "__nanosleep", "read" };
 
 	for (size_t i = 0; i < 2; i++) {
-		func_id f;
-
 		begin();
 		put(put(0, "main", 1, 10, 0, 0), "burns", 100, 300, 0, 0);
 		put(put(0, "timer", 1, 100, 0, 0), "naps", 100, 1, 900, 0);
 		explain_find(&found, session, &seen);
-		f = found.finding[0].func;
 		CHECK_EQ(found.finding[0].kind, EXPLAIN_WAIT);
-		*func_get(session->funcs, f) = *func_get(session->funcs,
-			func_native(session->funcs, func_module(session->funcs,
-			"/lib/libc.so.6", id, 20, 4096), 16));
-		func_get(session->funcs, f)->name = arena_copy(session->text,
-			names[i], strlen(names[i]));
+		make_libc(found.finding[0].func, names[i]);
 		explain_find(&found, session, &seen);
 		CHECK_EQ(found.finding[0].kind, i == 0 ? EXPLAIN_HOT :
 			 EXPLAIN_WAIT);
 		session_free(session);
 	}
+}
+
+/* nap does nothing but sleep, so it is work that sleeps. What sleeps twice a
+ * call, or does something else, is no such function. */
+void test_explain_names_who_calls_what_sleeps(void)
+{
+	for (int i = 0; i < 4; i++) {
+		node_id work, nap;
+
+		begin();
+		work = put(put(0, "main", 1, 10, 0, 0), "work", 50, 300, 0, 0);
+		nap = put(work, "nap", i == 1 ? 10 : 100, i == 2 ? 200 : 1, 0,
+			  0);
+		if (i == 3)
+			put(nap, "other", 100, 1, 0, 0);
+		make_libc(cct_get(session->cct, put(nap, "sleeps", 100, 0, 900,
+						    0))->func, "nanosleep");
+		explain_find(&found, session, &seen);
+		for (size_t k = 0; k < found.count; k++) {
+			const struct explain_finding *const f =
+				&found.finding[k];
+
+			if (f->kind != EXPLAIN_WAIT)
+				continue;
+			CHECK_STR(func_get(session->funcs, f->other)->name,
+				  i == 0 ? "work" : "nap");
+			CHECK_STR(func_get(session->funcs, f->through)->name,
+				  i == 0 ? "nap" : "");
+		}
+		CHECK(found.count > 0);
+		session_free(session);
+	}
+}
+
+/* Who has most of the time is known, though it is no finding. */
+void test_explain_knows_the_hottest(void)
+{
+	node_id top;
+
+	begin();
+	top = put(0, "main", 1, 10, 0, 0);
+	for (int i = 0; i < 8; i++)
+		put(top, i == 3 ? "most" : "one", 100, i == 3 ? 20 : 10, 0, 0);
+	explain_find(&found, session, &seen);
+	CHECK_EQ(found.count, 0);
+	CHECK_STR(func_get(session->funcs, found.top)->name, "most");
+	CHECK(found.top_share == 0.2);
+	session_free(session);
 }
 
 /* Who waits all the time is idle: a lock, of which less is worth being told,

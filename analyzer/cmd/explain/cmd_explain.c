@@ -162,9 +162,11 @@ static char *tell_wait(struct teller *t, const struct explain_finding *f)
 				 "in %s.%s", time_of(t, f->time),
 				 name_of(t, f->other), side);
 	return mem_print("%s waits for %s in %s, and runs for %s. Most of that "
-			 "is for %s.%s", name_of(t, f->func),
+			 "is for %s%s%s.%s", name_of(t, f->func),
 			 time_of(t, f->time), count_of(t, f->calls, "calls"),
-			 time_of(t, f->typical), name_of(t, f->other), side);
+			 time_of(t, f->typical), name_of(t, f->other),
+			 f->through ? ", through " : "",
+			 f->through ? name_of(t, f->through) : "", side);
 }
 
 /* An object that no module holds, or has no symbol, is known by its address. */
@@ -247,14 +249,17 @@ static char *tell_heap(struct teller *t, const struct explain_finding *f)
 	const double more = fmin(explain_heap_growth(h), 1e18);
 	const bool is_blurred = h->is_lua && cells_samples_lua(s) &&
 		func_get(s->funcs, f->func)->kind != FUNC_LUA;
-	char grown[OUT_NUMBER], end[OUT_NUMBER];
+	char grown[OUT_NUMBER], end[OUT_NUMBER], second[1200] = "";
 
+	if (h->second)
+		snprintf(second, sizeof(second), "; %.1000s took %s",
+			 name_of(t, h->second), share_of(t, h->second_share));
 	return mem_print("Memory in use grows: by %s in the second half of the "
-			 "time, to %s. %s took %s of %s.%s",
+			 "time, to %s. %s took %s of %s%s.%s",
 			 out_number_bytes(grown, (uint64_t)fmax(more, 0)),
 			 out_number_bytes(end, (uint64_t)all),
 			 name_of(t, f->func), share_of(t, f->share),
-			 h->stays > 0 ? "what stays in use" : "that",
+			 h->stays > 0 ? "what stays in use" : "that", second,
 			 is_blurred ? " Lua that it runs took it: weft record "
 			 "--lua exact names the Lua function." : "");
 }
@@ -275,27 +280,6 @@ static char *sentence_of(struct teller *t, const struct explain_finding *f)
 	return tell[f->kind](t, f);
 }
 
-/* One word of a shell; the caller frees it. */
-static char *quote(const char *text)
-{
-	char *const word = mem_alloc(4 * strlen(text) + 3);
-	size_t n = 0;
-
-	if (text[0] != '\0' && text[0] != '-' &&
-	    text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"
-			"UVWXYZ0123456789_./:,+=@-")] == '\0')
-		return memcpy(word, text, strlen(text) + 1);
-	word[n++] = '\'';
-	for (; *text != '\0'; text++)
-		if (*text == '\'')
-			n += (size_t)sprintf(word + n, "'\\''");
-		else
-			word[n++] = *text;
-	word[n++] = '\'';
-	word[n] = '\0';
-	return word;
-}
-
 /* The pattern of a name, as a word of a shell. "?" stands for what has a
  * meaning in a pattern or in front of an operand, and for what does no good to
  * a terminal. The caller frees it. */
@@ -312,7 +296,7 @@ static char *pattern_of(const char *name)
 		    code == '|' || (i == 0 && (code == '-' || has_key)))
 			memset(pattern + i, '?', size);
 	}
-	word = quote(pattern);
+	word = out_escape_shell(pattern);
 	mem_free(pattern);
 	return word;
 }
@@ -340,7 +324,7 @@ static char *filters(void)
 
 		if (!given)
 			continue;
-		word = quote(given);
+		word = out_escape_shell(given);
 		all = mem_print("%s --%s %s", before, filter_opts[i].name,
 				word);
 		mem_free_all(before, word);
@@ -399,7 +383,8 @@ static char *join(int count, char **operands)
 	char *all = mem_copy("");
 
 	for (int i = 0; i < count; i++) {
-		char *const word = quote(operands[i]), *const before = all;
+		char *const word = out_escape_shell(operands[i]);
+		char *const before = all;
 
 		all = mem_print("%s%s%s", before, i > 0 ? " " : "", word);
 		mem_free_all(before, word);
@@ -473,6 +458,11 @@ static void print_text(struct teller *t)
 	if (t->found->count == 0)
 		puts("nothing stands out: no function, call, coroutine or wait "
 		     "has a large part of the time");
+	if (t->found->count == 0 && t->found->top_share > 0)
+		out_print(stdout, "most of the time%s is that of %s: %s\n",
+			  t->found->has_switches ? " on the CPU" : "",
+			  name_of(t, t->found->top),
+			  share_of(t, t->found->top_share));
 	print_memory(t);
 	if (!t->found->has_switches && session_has_times(t->session))
 		print_no_switches(t->session);
@@ -587,7 +577,7 @@ static enum cmd_exit explain_print(struct reading *r)
 {
 	enum cmd_exit status = header_need_calls(&r->load);
 	char *const traces = r->count > 0 ? join(r->count, r->operands) :
-			     quote(r->load.path);
+			     out_escape_shell(r->load.path);
 
 	if (status == CMD_OK)
 		status = explain(&r->load, traces);

@@ -227,6 +227,7 @@ static int find_waits(struct load *load, struct explain_seen *to,
 /* ---- memory ------------------------------------------------------------- */
 
 #define LEAST_STAYS 0.05 /* of the growth tells who took what stays */
+#define SECOND_SHARE 0.15 /* of the same: who took as much is named, too */
 
 /* By function: bytes in use at the end more than at half of the time; and of
  * those taken between an eighth and half of the time, or in the third quarter,
@@ -256,6 +257,22 @@ static void add_rows(const struct takers *by, const struct session *s,
 	}
 }
 
+/* Then whoever took much, too, beside the one that took most. */
+static void choose_second(struct explain_heap *to, const double *took,
+			  size_t funcs, double all)
+{
+	func_id second = 0;
+
+	for (func_id f = 1; f < funcs; f++)
+		if (f != to->func && took[f] > (second ? took[second] : 0))
+			second = f;
+	if (to->func == 0 || all <= 0 || !second ||
+	    took[second] < SECOND_SHARE * all)
+		return;
+	to->second = second;
+	to->second_share = fmin(1, took[second] / all);
+}
+
 static func_id most_of(const double *by, size_t funcs, double *sum)
 {
 	func_id most = 0;
@@ -280,6 +297,7 @@ static void choose_taker(struct explain_heap *to, const struct takers *by)
 {
 	const double least = (to->end - to->half) * LEAST_STAYS;
 	double *const keeps = mem_alloc(by->funcs * sizeof(*keeps));
+	const double *took = keeps;
 	double sum;
 	func_id f;
 
@@ -288,11 +306,12 @@ static void choose_taker(struct explain_heap *to, const struct takers *by)
 				by->since_start[f]);
 	f = most_of(keeps, by->funcs, &to->steady);
 	to->stays = f ? keeps[f] / to->steady : 0;
+	sum = to->steady;
 	if (!f || to->steady < least) {
-		f = most_of(by->recent, by->funcs, &sum);
+		f = most_of(took = by->recent, by->funcs, &sum);
 		to->stays = f && sum >= least ? by->recent[f] / sum : 0;
 		if (to->stays <= 0)
-			f = most_of(by->grown, by->funcs, &sum);
+			f = most_of(took = by->grown, by->funcs, &sum);
 		if (by->lua[f] > by->grown[f] / 2)
 			f = 0;
 		to->steady = 0;
@@ -300,6 +319,8 @@ static void choose_taker(struct explain_heap *to, const struct takers *by)
 	to->func = f;
 	to->grown = by->grown[f];
 	to->is_lua = by->lua[f] > by->grown[f] / 2;
+	choose_second(to, took, by->funcs, to->stays > 0 ? sum :
+		      to->end - to->half);
 	mem_free(keeps);
 }
 
