@@ -105,11 +105,16 @@ static char *caller_text(const struct waits *w, struct session *s,
 	       mem_copy("[thread]");
 }
 
+/* A thread that waits for another's end mostly does so on purpose: that comes
+ * after what none means to wait for, unless --sort is given. */
 static int compare_rows(const void *a, const void *b, void *metric)
 {
 	const struct lock_row *const x = a, *const y = b;
+	const int joins = (x->o.of.kind == WAIT_JOIN) -
+			  (y->o.of.kind == WAIT_JOIN);
 
-	return metric_compare(metric, NULL, a, b) ?:
+	return (table_args.sort ? 0 : joins) ?:
+	       metric_compare(metric, NULL, a, b) ?:
 	       waits_compare(&x->o.of, &y->o.of);
 }
 

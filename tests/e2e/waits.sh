@@ -45,6 +45,9 @@ one_of 5 as_planted
 grep -q ',convoy,' "$T/locks" || fail "no symbol of a variable"
 grep -q ',chain+0x28,' "$T/locks" || fail "no symbol of a part of a variable"
 grep -q '^[0-9]*,0x[0-9a-f]*,join,' "$T/locks" || fail "no thread is waited for"
+# What nobody means to wait for comes first.
+awk -F, '$3 == "join" { joins = 1 } joins && $2 ~ /^0x/ && $3 != "join" { exit 1 }' \
+	"$T/locks" || fail "not after all others: $(grep -n ,join, "$T/locks")"
 
 # Two parts of the time are all of it, wherever waits are cut.
 for part in '--to 60ms' '--from 60ms'; do
