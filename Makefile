@@ -32,6 +32,15 @@ CFLAGS_ALL = -std=c11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SANFLAGS) $(DEPENDS) \
 # nothing is said about packages.
 PKG_CONFIG := $(shell command -v pkg-config || echo :)
 
+# The targets that install what is missing come here again when they have.
+ifneq ($(filter all host recorder analyzer plugin,\
+	$(or $(MAKECMDGOALS),all)),)
+ifeq ($(shell command -v $(firstword $(CC))),)
+$(error There is no $(firstword $(CC)). This installs what building needs: \
+	sh tests/deps.sh build)
+endif
+endif
+
 # One short line a file; V=1 prints whole commands.
 V ?=
 Q := $(if $(V),,@)

@@ -10,6 +10,12 @@ fail() { echo "$*"; exit 1; }
 put() {
 	make --no-print-directory -s B="$B" PREFIX=/opt/weft DESTDIR="$1" "$2"
 }
+# Without a compiler, make says what installs one; what installs it goes on.
+! make -n all CC=no-such-cc >"$T/out" 2>&1 || fail "all: goes on without a compiler"
+grep -q 'sh tests/deps.sh build' "$T/out" || fail "all: $(cat "$T/out")"
+make -n test-quick CC=no-such-cc 2>&1 | grep -q '^tests/deps.sh build' ||
+	fail "test-quick: does not install what is missing"
+
 put "$T/both" install
 put "$T/record" install-record
 put "$T/read" install-analyze
