@@ -22,7 +22,8 @@ static int arg_sort;
 /* Values of --sort, by enum slow_key. */
 static const char *const sort_keys[] = {
 	[SLOW_TOTAL] = "total", [SLOW_SELF] = "self", [SLOW_WALL] = "wall",
-	[SLOW_SUSPENDED] = "suspended", NULL
+	[SLOW_SUSPENDED] = "suspended", [SLOW_CPU] = "cpu",
+	[SLOW_RUN_WAIT] = "run-wait", [SLOW_BLOCKED] = "blocked", NULL
 };
 
 static const struct opt opts[] = {
@@ -46,7 +47,7 @@ static const struct opt opts[] = {
 struct printer {
 	struct session *session;
 	const struct slow_found *found;
-	const char *pattern;
+	const char *pattern, *trace;
 	size_t functions;        /* how many match the pattern */
 	bool has_switches;       /* is what they waited known? */
 	bool has_notes;          /* is what Lua collected? */
@@ -271,15 +272,19 @@ static void print_more(const struct printer *p, const struct slow_call *c)
 	const struct session *const s = p->session;
 	const uint64_t from = session_ns(s, cells_since_start(s, c->begin));
 	const uint32_t pid = cells_pid(s, c->process);
+	char *const name = out_escape_shell(p->pattern);
+	char *const trace = out_escape_shell(p->trace);
 
-	out_print(stdout, "\nweft tree --under '%s' --from %" PRIu64 "ns --to %"
-		  PRIu64 "ns", p->pattern, from,
+	out_print(stdout, "\nweft tree --under %s --from %" PRIu64 "ns --to %"
+		  PRIu64 "ns", name, from,
 		  from + session_ns(s, c->total + c->suspended));
 	if (c->coroutine != 0)
 		printf(" --coroutine %" PRIu32 ":%" PRIu64, pid, c->coroutine);
 	else
 		printf(" --thread %" PRIu32, cells_tid(s, c->thread));
-	puts("\nshows what the first spent its time in");
+	out_print(stdout, " %s\n", trace);
+	puts("shows what the first spent its time in");
+	mem_free_all(name, trace);
 }
 
 /* ---- CSV ---------------------------------------------------------------- */
@@ -386,8 +391,7 @@ static void print_calls(const struct load *load, const struct printer *p)
 		for (size_t i = 0; i < p->found->count; i++)
 			print_call(p, i);
 		/* Of counted calls no part can be chosen by time. */
-		if (p->found->count > 0 && !strchr(p->pattern, '\'') &&
-		    p->session->counted == 0 &&
+		if (p->found->count > 0 && p->session->counted == 0 &&
 		    cct_counted_sum(p->session->cct).brief == 0)
 			print_more(p, p->found->calls);
 		return;
@@ -435,6 +439,7 @@ static enum cmd_exit slow_print(struct reading *r)
 {
 	struct session *const s = r->load.session;
 	struct printer p = { .session = s, .pattern = r->function,
+		.trace = r->load.path,
 		.has_switches = cct_knows_switches(s->cct, NULL, NULL),
 		.has_notes = cct_counted_sum(s->cct).noted > 0 ||
 			     s->line_count > 0 };
@@ -450,7 +455,11 @@ static enum cmd_exit slow_print(struct reading *r)
 	/* Ids count from 1; wanted has an element for each. */
 	for (size_t i = 1; wanted && i < options.funcs; i++)
 		p.functions += wanted[i] != 0;
-	if (wanted && time_argument_least(s, arg_longer, "longer",
+	if (arg_sort >= SLOW_CPU && !p.has_switches)
+		err_add("cannot sort by %s: the trace holds no context "
+			"switches, or too few; see weft info",
+			sort_keys[arg_sort]);
+	else if (wanted && time_argument_least(s, arg_longer, "longer",
 					  &options.longer) == 0)
 		status = find(&r->load, &p, &options);
 	mem_free_all(wanted, threads);

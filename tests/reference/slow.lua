@@ -123,10 +123,12 @@ local function unknown_in_part(have, falls, want)
 	return have, falls
 end
 
-local sorts = { "total", "self", "suspended", "wall" } -- columns from 11 on
+local sorts = { "total", "self", "suspended", "wall",
+		"cpu", "run-wait", "blocked" } -- columns from 11 on
 
 function slow.checks(s, random)
-	local key, some = random(4), s.calls[random(#s.calls)]
+	local key = random(report.has_cpu(s) and 7 or 4)
+	local some = s.calls[random(#s.calls)]
 	local name = s.log.funcs[some.func][1]:gsub(" <.*", "")
 	local all = lines(s, report.has_cpu(s), function() return true end)
 	local first = first_ones(all, 10 + key, random(20))
@@ -135,7 +137,7 @@ function slow.checks(s, random)
 		sorts[key])
 	local checks = {
 		{ args = args:format(0), rows = all,
-		  falling = sorts[key] .. "_ns" },
+		  falling = sorts[key]:gsub("%-", "_") .. "_ns" },
 		{ args = ("slow --csv --top 0 --longer %dns --from %dns " ..
 			  "--to %dns '%s'"):format(longer,
 			some.from - s.first, to - s.first, name),
@@ -147,7 +149,7 @@ function slow.checks(s, random)
 	}
 	if #first > 0 then
 		checks[3] = { args = args:format(#first), rows = first,
-			      falling = sorts[key] .. "_ns" }
+			      falling = sorts[key]:gsub("%-", "_") .. "_ns" }
 	end
 	return checks
 end

@@ -27,6 +27,12 @@ static ticks key_of(const struct slow_list *s, const struct slow_call *c)
 		return c->total + c->suspended;
 	case SLOW_SUSPENDED:
 		return c->suspended;
+	case SLOW_CPU:
+		return c->total - MIN(c->parts.off, c->total);
+	case SLOW_RUN_WAIT:
+		return c->parts.ready;
+	case SLOW_BLOCKED:
+		return c->parts.off - MIN(c->parts.ready, c->parts.off);
 	default:
 		return c->total;
 	}

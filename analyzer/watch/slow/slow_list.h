@@ -52,8 +52,11 @@ struct slow_call {
 };
 
 /* The time by which calls are sorted and limited. SLOW_WALL is total +
- * suspended. */
-enum slow_key { SLOW_TOTAL, SLOW_SELF, SLOW_WALL, SLOW_SUSPENDED };
+ * suspended; the last three are parts of total that take context switches. */
+enum slow_key {
+	SLOW_TOTAL, SLOW_SELF, SLOW_WALL, SLOW_SUSPENDED,
+	SLOW_CPU, SLOW_RUN_WAIT, SLOW_BLOCKED
+};
 
 /* Which calls are looked at. All that are wanted, in the time and on the
  * threads are counted; key, top and longer only say which of them are kept. */

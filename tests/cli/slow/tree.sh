@@ -1,5 +1,5 @@
 #!/bin/bash
-# The command that weft slow prints shows the slowest call alone; --thread leaves
+# The command that weft slow prints, as it is, shows the slowest call alone; --thread leaves
 # the others' calls out.
 # SPDX-License-Identifier: MIT
 . tests/cli/same.inc
@@ -11,7 +11,7 @@ told() {
 	total=$("$W" slow -n 1 --csv "$1" "$T/t" 2>/dev/null | awk -F, '
 		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
 		NR == 2 { print $at["total_ns"] }')
-	eval "\"$W\" ${command#weft } --csv --recursion none \"$T/t\"" \
+	eval "\"$W\" ${command#weft } --csv --recursion none" \
 		2>/dev/null | awk -F, -v name="${1#\*}" -v total="$total" '
 		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
 		!top && index($0, name) { top = 1; good = $at["total_ns"] == total &&

@@ -12,7 +12,7 @@ cp -r "$T/t" "$T/older" && touch -d '1 hour ago' "$T/older"
 for c in report tree dump "slow *1000" "lines *1000" "callers *1000"; do
 	# shellcheck disable=SC2086
 	(cd "$T" && "$W" $c) >"$T/here" 2>"$T/said"
-	"$W" $c "$T/t" 2>/dev/null | cmp - "$T/here" || fail "$c reads another"
+	(cd "$T" && "$W" $c t) 2>/dev/null | cmp - "$T/here" || fail "$c reads another"
 	grep -qx 'weft: no trace is named; this is the newest one here: t' \
 		"$T/said" || fail "$c does not say which: $(cat "$T/said")"
 done
