@@ -4,7 +4,8 @@
 #   make install-record   what a machine needs to record
 #   make install-analyze  what a machine needs to read recordings
 #   make docs             the man page and the completion, in build/share
-#   make deb              Debian packages, in build/deb
+#   make deb              Debian packages, in build/deb. DEB_FLAGS='-aarm64 -d':
+#                         of that architecture, whose libraries must be there
 .PHONY: demo demo-run demo-program tutorial docs install install-record \
 	install-analyze uninstall deb
 
@@ -135,7 +136,7 @@ DEB_SOURCE := $(DEB)/weft-$(VERSION)
 comma_list = $(shell tests/deps.sh -l build | sed 's/ /, /g')
 
 deb:
-	@tests/deps.sh build deb
+	@$(if $(DEB_FLAGS),,tests/deps.sh build deb)
 	@rm -rf $(DEB)
 	@mkdir -p $(DEB_SOURCE)
 	@cp -a Makefile LICENSE tracepoints tracer analyzer tests docs $(DEB_SOURCE)
@@ -150,4 +151,4 @@ deb:
 		'This version.' 'the weft authors <$(DEBEMAIL)>' \
 		"$$(date -R)" >$(DEB_SOURCE)/debian/changelog
 	cd $(DEB_SOURCE) && env -u MAKEFLAGS -u B VERSION=$(VERSION) \
-		dpkg-buildpackage -b -us -uc
+		dpkg-buildpackage -b -us -uc $(DEB_FLAGS)

@@ -20,7 +20,7 @@ $(B)/lib/lua/$(1)/weft.so: tracer/lua/weft_module.c $(LUA_MODULE_TEXT) \
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) -std=c11 -D_GNU_SOURCE -I. $$(OPT) $$(WARN) \
-		$$(SANFLAGS) $$$$(pkg-config --cflags lua$(1)) $$(CFLAGS) \
+		$$(SANFLAGS) $$$$($(PKG_CONFIG) --cflags lua$(1)) $$(CFLAGS) \
 		-DWEFT_MODULE_TEXT='"$(LUA_MODULE_TEXT)"' \
 		-fPIC -fvisibility=hidden -shared -Wl,-z,nodelete \
 		-Wl,-rpath,'$$$$ORIGIN/../..' -MMD -MP -MF $$(@:.so=.d) -o $$@ \
