@@ -67,6 +67,9 @@ static bool refused(const char *because)
 	return held;
 }
 
+/* What the chunk is after all of this is refused because of that. */
+#define LIE(because, ...) (__VA_ARGS__, (void)CHECK(refused(because)))
+
 static struct chunk_header *head(void)
 {
 	return (struct chunk_header *)b.words;
@@ -166,30 +169,14 @@ void test_decode_refuses_bad_headers(void)
 	err_clear();
 	head()->magic++;
 	CHECK(refused("no chunk"));
-	build();
-	head()->version = 2;
-	CHECK(refused("version 2"));
-	build();
-	head()->total_words--;
-	CHECK(refused("words and has"));
-	build();
-	head()->records++;
-	CHECK(refused("add up"));
-	build();
-	head()->items = UINT32_MAX;
-	CHECK(refused("add up"));
-	build();
-	head()->level = 3;
-	CHECK(refused("level 3"));
-	build();
-	head()->tick_end = head()->tick_begin - 1;
-	CHECK(refused("ends before"));
-	build();
-	head()->tick_end = UINT64_C(1) << 63;
-	CHECK(refused("beyond 2^63"));
-	build();
-	head()->flags |= CHUNK_META;
-	CHECK(refused("has records"));
+	LIE("version 2", build(), head()->version = 2);
+	LIE("words and has", build(), head()->total_words--);
+	LIE("add up", build(), head()->records++);
+	LIE("add up", build(), head()->items = UINT32_MAX);
+	LIE("level 3", build(), head()->level = 3);
+	LIE("ends before", build(), head()->tick_end = head()->tick_begin - 1);
+	LIE("beyond 2^63", build(), head()->tick_end = UINT64_C(1) << 63);
+	LIE("has records", build(), head()->flags |= CHUNK_META);
 }
 
 void test_decode_refuses_damage_anywhere(void)
@@ -323,42 +310,24 @@ void test_decode_heap_stands_on_what_there_is(void)
  * unwind 12-13, suspend 14-15, time 16, old 17, leave 18. */
 void test_decode_refuses_bad_records(void)
 {
-	build();
-	*record(0) = rec_put(REC_ENTER, b.header.funcs, 5);
-	CHECK(refused("function"));
-	build();
-	*record(1) |= REC_FUNC_MASK << REC_FUNC_SHIFT;
-	CHECK(refused("function"));
-	build();
-	*record(2) = rec_put(REC_MARK, cb_find(&b, "=f"), 1);
-	CHECK(refused("no name"));
-	build();
-	*record(0) = 0;
-	CHECK(refused("kind 0"));
-	build();
-	*record(0) = rec_put_value(REC_OPERAND, 1);
-	CHECK(refused("kind 15"));
-	build();
-	*record(5) = *record(0);
-	CHECK(refused("operands"));
-	build();
-	*record(9) = rec_put_value(REC_OPERAND, 3);
-	CHECK(refused("cut short"));
-	build();
-	*record(9) = rec_put_value(REC_OPERAND, UINT64_MAX >> 4);
-	CHECK(refused("cut short"));
-	build();
-	*record(10) = rec_put(REC_OPERAND, b.header.funcs, 0);
-	CHECK(refused("function"));
-	build();
-	*record(10) = rec_put(REC_OPERAND, REC_FUNC_OMITTED, 0);
-	CHECK(refused("leaves out no frames"));
-	build();
-	*record(6) = rec_put(REC_RESUME, 0, 1);
-	CHECK(refused("RESUME counts"));
-	build();
-	*record(17) |= REC_FUNC_MASK << REC_FUNC_SHIFT;
-	CHECK(refused("function"));
+	LIE("function", build(),
+	    *record(0) = rec_put(REC_ENTER, b.header.funcs, 5));
+	LIE("function", build(), *record(1) |= REC_FUNC_MASK << REC_FUNC_SHIFT);
+	LIE("no name", build(),
+	    *record(2) = rec_put(REC_MARK, cb_find(&b, "=f"), 1));
+	LIE("kind 0", build(), *record(0) = 0);
+	LIE("kind 15", build(), *record(0) = rec_put_value(REC_OPERAND, 1));
+	LIE("operands", build(), *record(5) = *record(0));
+	LIE("cut short", build(), *record(9) = rec_put_value(REC_OPERAND, 3));
+	LIE("cut short", build(),
+	    *record(9) = rec_put_value(REC_OPERAND, UINT64_MAX >> 4));
+	LIE("function", build(),
+	    *record(10) = rec_put(REC_OPERAND, b.header.funcs, 0));
+	LIE("leaves out no frames", build(),
+	    *record(10) = rec_put(REC_OPERAND, REC_FUNC_OMITTED, 0));
+	LIE("RESUME counts", build(), *record(6) = rec_put(REC_RESUME, 0, 1));
+	LIE("function", build(),
+	    *record(17) |= REC_FUNC_MASK << REC_FUNC_SHIFT);
 }
 
 /* With so many frames, of which the last is a word of our own. */
@@ -387,30 +356,23 @@ void test_decode_refuses_bad_noted(void)
 	CHECK_STR(verdict(), "");
 	build_noted(NOTED_FRAMES + 1, NOTED_FRAMES + 1, good);
 	CHECK(refused("NOTED's frames"));
-	build_noted(2, 1, good);
-	CHECK(refused("NOTED's frames"));
-	build_noted(REC_VALUE_MAX, 3, good);
-	CHECK(refused("NOTED's frames"));
+	LIE("NOTED's frames", build_noted(2, 1, good));
+	LIE("NOTED's frames", build_noted(REC_VALUE_MAX, 3, good));
 	build_noted(3, 3, rec_put(REC_OPERAND, b.header.funcs, 3));
 	CHECK(refused("function"));
 	build_noted(3, 3, rec_put(REC_OPERAND, REC_FUNC_OMITTED, 0));
 	CHECK(refused("leaves out no frames"));
-	build_noted(0, 0, 0);
-	*record(4) = rec_put(REC_TIME, 0, 0);
-	CHECK(refused("kind 14 has 3 operands"));
+	LIE("kind 14 has 3 operands", build_noted(0, 0, 0),
+	    *record(4) = rec_put(REC_TIME, 0, 0));
 }
 
 void test_decode_refuses_records_past_the_end(void)
 {
-	build();
-	*record(16) = rec_put_value(REC_TIME, 100);
-	CHECK(refused("past the chunk's end"));
-	build();
-	*record(16) = rec_put_value(REC_TIME, REC_VALUE_MAX);
-	CHECK(refused("past the chunk's end"));
-	build();
-	head()->tick_end = 1010;
-	CHECK(refused("past the chunk's end"));
+	LIE("past the chunk's end", build(),
+	    *record(16) = rec_put_value(REC_TIME, 100));
+	LIE("past the chunk's end", build(),
+	    *record(16) = rec_put_value(REC_TIME, REC_VALUE_MAX));
+	LIE("past the chunk's end", build(), head()->tick_end = 1010);
 }
 
 void test_decode_skips_what_it_does_not_know(void)
@@ -425,30 +387,16 @@ void test_decode_skips_what_it_does_not_know(void)
 
 void test_decode_refuses_bad_items(void)
 {
-	build();
-	*item(ITEM_LABEL) = item_put(ITEM_LABEL, 0);
-	CHECK(refused("has 0 words"));
-	build();
-	*item(ITEM_STACK) = item_put(ITEM_STACK, 1000);
-	CHECK(refused("has 1000 words"));
-	build();
-	item(ITEM_LABEL)[1] = string_put(257, 300);
-	CHECK(refused("stores 257"));
-	build();
-	item(ITEM_LABEL)[1] = string_put(5, 4);
-	CHECK(refused("stores 5"));
-	build();
-	item(ITEM_LABEL)[1] = string_put(200, 200);
-	CHECK(refused("cut short"));
-	build();
-	item(ITEM_MODULE)[1] = 4096;
-	CHECK(refused("too high"));
-	build();
-	item(ITEM_MODULE)[4] = 21;
-	CHECK(refused("build-id of 21"));
-	build();
-	*item(ITEM_LABEL) = item_put(ITEM_VM, 3);
-	CHECK(refused("cut short"));
+	LIE("has 0 words", build(),
+	    *item(ITEM_LABEL) = item_put(ITEM_LABEL, 0));
+	LIE("has 1000 words", build(),
+	    *item(ITEM_STACK) = item_put(ITEM_STACK, 1000));
+	LIE("stores 257", build(), item(ITEM_LABEL)[1] = string_put(257, 300));
+	LIE("stores 5", build(), item(ITEM_LABEL)[1] = string_put(5, 4));
+	LIE("cut short", build(), item(ITEM_LABEL)[1] = string_put(200, 200));
+	LIE("too high", build(), item(ITEM_MODULE)[1] = 4096);
+	LIE("build-id of 21", build(), item(ITEM_MODULE)[4] = 21);
+	LIE("cut short", build(), *item(ITEM_LABEL) = item_put(ITEM_VM, 3));
 }
 
 /* A chunk with one Lua function, its item having so many words more. */
@@ -518,24 +466,12 @@ void test_decode_refuses_modules_defined_twice(void)
 
 void test_decode_refuses_bad_stacks(void)
 {
-	build();
-	item(ITEM_STACK)[1] = 3;
-	CHECK(refused("cut short"));
-	build();
-	item(ITEM_STACK)[1] = 0;
-	CHECK(refused("no segments"));
-	build();
-	item(ITEM_STACK)[2] = 5;
-	CHECK(refused("segment 0"));
-	build();
-	item(ITEM_STACK)[6] = 0;
-	CHECK(refused("segment 1"));
-	build();
-	item(ITEM_STACK)[3] = UINT64_MAX;
-	CHECK(refused("cut short"));
-	build();
-	item(ITEM_STACK)[4] = *record(0);
-	CHECK(refused("no frame"));
+	LIE("cut short", build(), item(ITEM_STACK)[1] = 3);
+	LIE("no segments", build(), item(ITEM_STACK)[1] = 0);
+	LIE("segment 0", build(), item(ITEM_STACK)[2] = 5);
+	LIE("segment 1", build(), item(ITEM_STACK)[6] = 0);
+	LIE("cut short", build(), item(ITEM_STACK)[3] = UINT64_MAX);
+	LIE("no frame", build(), item(ITEM_STACK)[4] = *record(0));
 }
 
 void test_decode_refuses_two_stacks(void)
@@ -593,22 +529,16 @@ void test_decode_refuses_bad_offcpu(void)
 
 void test_decode_refuses_bad_dictionaries(void)
 {
-	build();
-	*dict("native") = dict_put_native(2, 0x1234);
-	CHECK(refused("not described"));
-	build();
-	*dict("=f") += 1 << DICT_KIND_BITS;
-	CHECK(refused("not described"));
+	LIE("not described", build(),
+	    *dict("native") = dict_put_native(2, 0x1234));
+	LIE("not described", build(), *dict("=f") += 1 << DICT_KIND_BITS);
 	build();
 	*dict("=f") = dict_put_item(DICT_NAME,
 				    (uint32_t)dict_item(*dict("=f")));
 	CHECK(refused("not described"));
-	build();
-	*dict("#here") = dict_put_item(DICT_NAME, UINT32_MAX);
-	CHECK(refused("not described"));
-	build();
-	*dict("code") = 7;
-	CHECK(refused("not described"));
+	LIE("not described", build(),
+	    *dict("#here") = dict_put_item(DICT_NAME, UINT32_MAX));
+	LIE("not described", build(), *dict("code") = 7);
 }
 
 /* A chunk in which a tail call has replaced the body of a coroutine. */
@@ -648,18 +578,14 @@ void test_decode_refuses_bad_bodies(void)
 	/* Payload: the number of segments, 3, 3 and 2 words, the bodies. */
 	item(ITEM_STACK)[10] = rec_put(REC_OPERAND, 0, 1);
 	CHECK(refused("a thread has a body"));
-	build_bodies();
-	item(ITEM_STACK)[11] = rec_put(REC_OPERAND, b.header.funcs, 1);
-	CHECK(refused("function"));
-	build_bodies();
-	item(ITEM_STACK)[11] = rec_put(REC_OPERAND, REC_FUNC_OMITTED, 1);
-	CHECK(refused("a body is left out"));
-	build_bodies();
-	*record(3) = rec_put_value(REC_OPERAND, 2);
-	CHECK(refused("RESUME has no body"));
-	build_bodies();
-	*record(5) = rec_put(REC_OPERAND, b.header.funcs, 1);
-	CHECK(refused("function"));
+	LIE("function", build_bodies(),
+	    item(ITEM_STACK)[11] = rec_put(REC_OPERAND, b.header.funcs, 1));
+	LIE("a body is left out", build_bodies(),
+	    item(ITEM_STACK)[11] = rec_put(REC_OPERAND, REC_FUNC_OMITTED, 1));
+	LIE("RESUME has no body", build_bodies(),
+	    *record(3) = rec_put_value(REC_OPERAND, 2));
+	LIE("function", build_bodies(),
+	    *record(5) = rec_put(REC_OPERAND, b.header.funcs, 1));
 }
 
 /* A chunk of the ticks 1000 to 1100 with samples: words of the item after its
@@ -839,22 +765,13 @@ void test_decode_refuses_bad_counted_calls(void)
 	const uint64_t parent = UINT64_C(1) << REC_GAP_SHIFT;
 	const uint64_t function = 1 << REC_FUNC_SHIFT;
 
-	build_counted()[0] += parent;
-	CHECK(refused("counted calls 1 are by 1"));
-	build_counted()[6] += parent * 1000;
-	CHECK(refused("counted calls 3 are by 1002"));
-	build_counted()[0] += 4;
-	CHECK(refused("of kind 5"));
-	build_counted()[0] -= 1;
-	CHECK(refused("of kind 0"));
-	build_counted()[6] += function * b.header.funcs;
-	CHECK(refused("of function"));
-	build_counted()[4] = 0;
-	CHECK(refused("stand for nothing"));
-	build_counted()[9] += function;
-	CHECK(refused("stand for nothing"));
-	build_counted()[1] = INT64_MAX - 5;
-	CHECK(refused("more than 2^63"));
-	*(build_counted() - 1) = item_put(ITEM_COUNTED, 12);
-	CHECK(refused("cut short"));
+	LIE("counted calls 1 are by 1", build_counted()[0] += parent);
+	LIE("counted calls 3 are by 1002", build_counted()[6] += parent * 1000);
+	LIE("of kind 5", build_counted()[0] += 4);
+	LIE("of kind 0", build_counted()[0] -= 1);
+	LIE("of function", build_counted()[6] += function * b.header.funcs);
+	LIE("stand for nothing", build_counted()[4] = 0);
+	LIE("stand for nothing", build_counted()[9] += function);
+	LIE("more than 2^63", build_counted()[1] = INT64_MAX - 5);
+	LIE("cut short", *(build_counted() - 1) = item_put(ITEM_COUNTED, 12));
 }
