@@ -32,6 +32,107 @@ static void run_text(lua_State *L, const char *text)
 	lua_settop(L, 0);
 }
 
+static unsigned seen, unlike;
+
+/* Do the topmost segment's frames of L match its calls? */
+static int same(lua_State *L, int level)
+{
+	const struct frame *f = thread_self->top;
+	const struct frame *const base =
+		thread_self->frames + shadow_segment(thread_self)->base;
+	lua_Debug d;
+
+	for (; lua_getstack(L, level, &d); level++) {
+		do {
+			if (f-- == base)
+				return 0;
+		} while (f->site != (uint64_t)L || !frame_is_lua(f));
+		if (f->ret != any_id(&d))
+			return 0;
+	}
+	while (f-- > base) {
+		if (f->site == (uint64_t)L && frame_is_lua(f))
+			return 0;
+	}
+	return 1;
+}
+
+static int l_check(lua_State *L)
+{
+	seen++;
+	if (!same(L, 0)) {
+		unlike++;
+		printf("check %u: the stacks differ\n", seen);
+	}
+	return 0;
+}
+
+/* Gives nothing, whatever it was given. */
+static int l_nap(lua_State *L)
+{
+	return lua_yield(L, 0);
+}
+
+static int l_pause(lua_State *L)
+{
+	(void)L;
+	CHECK_EQ(weft_pause(), 1);
+	return 0;
+}
+
+static int l_resume(lua_State *L)
+{
+	(void)L;
+	CHECK_EQ(weft_resume(), 0);
+	return 0;
+}
+
+static int l_protected(lua_State *L)
+{
+	lua_settop(L, 1);
+	lua_pcall(L, 0, 0, 0);
+	return 0;
+}
+
+static int l_detach(lua_State *L)
+{
+	CHECK_EQ(weft_lua_detach(L), WEFT_LUA_OK);
+	return 0;
+}
+
+static int l_attach(lua_State *L)
+{
+	CHECK_EQ(weft_lua_attach(L), WEFT_LUA_OK);
+	return 0;
+}
+
+/* With all libraries, and with what the texts call. */
+static lua_State *new_state(void)
+{
+	static const struct luaL_Reg all[] = {
+		{ "check", l_check }, { "nap", l_nap }, { "off", l_pause },
+		{ "on", l_resume }, { "protected", l_protected },
+		{ "detach", l_detach }, { "attach", l_attach },
+	};
+	lua_State *const L = luaL_newstate();
+
+	luaL_openlibs(L);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		lua_register(L, all[i].name, all[i].func);
+	seen = unlike = 0;
+	return L;
+}
+
+/* Was it checked so often, and were all stacks alike? */
+static void close_state(lua_State *L, unsigned checks)
+{
+	CHECK_EQ(seen, checks);
+	CHECK_EQ(unlike, 0);
+	drain();
+	CHECK_EQ(tally.bad, 0);
+	lua_close(L);
+}
+
 /* ------------------------------------------------------------- identity */
 
 enum { MADE = 5000 };
@@ -69,10 +170,9 @@ static void make_many(lua_State *L)
 
 void test_lua_coroutines_on_recycled_addresses_are_new(void)
 {
-	lua_State *const L = luaL_newstate();
+	lua_State *const L = new_state();
 	struct host_pool_tally t;
 
-	luaL_openlibs(L);
 	lua_register(L, "made", l_made);
 	t = since(make_many, L);
 	printf("%u coroutines at %u addresses\n", made, distinct);
@@ -137,41 +237,6 @@ void test_lua_calls_on_a_coroutine_not_resumed_make_one(void)
 
 /* -------------------------------------------------------------- threads */
 
-static unsigned seen, unlike;
-
-/* Do the topmost segment's frames of L match its calls? */
-static int same(lua_State *L, int level)
-{
-	const struct frame *f = thread_self->top;
-	const struct frame *const base =
-		thread_self->frames + shadow_segment(thread_self)->base;
-	lua_Debug d;
-
-	for (; lua_getstack(L, level, &d); level++) {
-		do {
-			if (f-- == base)
-				return 0;
-		} while (f->site != (uint64_t)L || !frame_is_lua(f));
-		if (f->ret != any_id(&d))
-			return 0;
-	}
-	while (f-- > base) {
-		if (f->site == (uint64_t)L && frame_is_lua(f))
-			return 0;
-	}
-	return 1;
-}
-
-static int l_check(lua_State *L)
-{
-	seen++;
-	if (!same(L, 0)) {
-		unlike++;
-		printf("check %u: the stacks differ\n", seen);
-	}
-	return 0;
-}
-
 static void *step(void *arg)
 {
 	lua_State *const co = arg;
@@ -184,12 +249,10 @@ static void *step(void *arg)
 
 void test_lua_a_coroutine_brings_its_stack_to_another_thread(void)
 {
-	lua_State *const L = luaL_newstate();
+	lua_State *const L = new_state();
 	lua_State *co;
 	pthread_t thread;
 
-	luaL_openlibs(L);
-	lua_register(L, "check", l_check);
 	co = lua_newthread(L);
 	CHECK_EQ(luaL_loadstring(co,
 		"local function deep(n) if n == 0 then while true do check()\n"
@@ -203,11 +266,7 @@ void test_lua_a_coroutine_brings_its_stack_to_another_thread(void)
 			pthread_join(thread, NULL);
 		}
 	}
-	CHECK_EQ(seen, 79);
-	CHECK_EQ(unlike, 0);
-	drain();
-	CHECK_EQ(tally.bad, 0);
-	lua_close(L);
+	close_state(L, 79);
 }
 
 void test_lua_states_that_come_and_go_take_no_memory(void)
@@ -414,10 +473,9 @@ static void vary(lua_State *L)
  * called may have its place among the functions that the thread knows. */
 void test_lua_calls_of_any_arguments_return(void)
 {
-	lua_State *const L = luaL_newstate();
+	lua_State *const L = new_state();
 	struct host_pool_tally t;
 
-	luaL_openlibs(L);
 	run_text(L, "varies = {}\n"
 		 "local load = loadstring or load\n"
 		 "local text = 'local f = ... return function(...) f() end'\n"
@@ -431,12 +489,6 @@ void test_lua_calls_of_any_arguments_return(void)
 /* ----------------------------------------- calls on suspended coroutines */
 
 enum { NAPS = 300 };
-
-/* Gives nothing, whatever it was given. */
-static int l_nap(lua_State *L)
-{
-	return lua_yield(L, 0);
-}
 
 static int l_main(lua_State *L)
 {
@@ -480,16 +532,12 @@ static void nap(lua_State *L)
 
 void test_lua_a_suspended_coroutine_is_called(void)
 {
-	lua_State *const L = luaL_newstate();
+	lua_State *const L = new_state();
 	struct host_pool_tally t;
 
-	luaL_openlibs(L);
-	lua_register(L, "check", l_check);
-	lua_register(L, "nap", l_nap);
 	lua_pushlightuserdata(L, L);
 	lua_pushcclosure(L, l_main, 1);
 	lua_setglobal(L, "on_main");
-	seen = unlike = 0;
 	run_text(L, naps);
 	t = since(nap, L);
 	lua_getglobal(L, "n");
@@ -499,9 +547,7 @@ void test_lua_a_suspended_coroutine_is_called(void)
 	CHECK_EQ(t.kind[REC_RESUME], 2 * NAPS + 1);
 	CHECK_EQ(t.kind[REC_SUSPEND], 2 * NAPS + 1);
 	CHECK_EQ(t.bad, 0);
-	CHECK_EQ(seen, 2 * NAPS);
-	CHECK_EQ(unlike, 0);
-	lua_close(L);
+	close_state(L, 2 * NAPS);
 }
 
 #if !ANY_IS_JIT && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
@@ -620,21 +666,16 @@ static void run_own_hook(lua_State *L)
 
 void test_lua_the_programs_own_hook_works_and_ours_is_hidden(void)
 {
-	lua_State *const L = luaL_newstate();
+	lua_State *const L = new_state();
 	struct host_pool_tally t;
 
-	luaL_openlibs(L);
-	lua_register(L, "check", l_check);
-	seen = unlike = 0;
 	t = since(run_own_hook, L);
 	CHECK(!lua_gethook(L));
 	CHECK_EQ(lua_gethookmask(L), 0);
 	CHECK(t.calls > 200);
 	run_text(L, "local function f() check() end f() f()");
-	CHECK_EQ(seen, 2);
-	CHECK_EQ(unlike, 0);
 	CHECK_EQ(thread_self->top - thread_self->frames, 1);
-	lua_close(L);
+	close_state(L, 2);
 }
 
 static void yield_at_count(lua_State *L, lua_Debug *ar)
@@ -645,13 +686,10 @@ static void yield_at_count(lua_State *L, lua_Debug *ar)
 
 void test_lua_a_hook_of_the_program_may_yield(void)
 {
-	lua_State *const L = luaL_newstate();
+	lua_State *const L = new_state();
 	lua_State *co;
 	int results, yields = 0, status;
 
-	luaL_openlibs(L);
-	lua_register(L, "check", l_check);
-	seen = unlike = 0;
 	co = lua_newthread(L);
 	luaL_loadstring(co, "local function f(i) check() return i end\n"
 			"for i = 1, 500 do f(i) end");
@@ -660,45 +698,15 @@ void test_lua_a_hook_of_the_program_may_yield(void)
 		yields++;
 	CHECK_EQ(status, LUA_OK);
 	CHECK(yields > 20);
-	CHECK_EQ(seen, 500);
-	CHECK_EQ(unlike, 0);
-	lua_close(L);
+	close_state(L, 500);
 }
 
 /* ------------------------------------------------------------- off and on */
 
-static int l_pause(lua_State *L)
-{
-	(void)L;
-	CHECK_EQ(weft_pause(), 1);
-	return 0;
-}
-
-static int l_resume(lua_State *L)
-{
-	(void)L;
-	CHECK_EQ(weft_resume(), 0);
-	return 0;
-}
-
-static int l_protected(lua_State *L)
-{
-	lua_settop(L, 1);
-	lua_pcall(L, 0, 0, 0);
-	return 0;
-}
-
 void test_lua_open_calls_are_found_when_recording_goes_on(void)
 {
-	lua_State *const L = luaL_newstate();
+	lua_State *const L = new_state();
 
-	luaL_openlibs(L);
-	lua_register(L, "check", l_check);
-	lua_register(L, "off", l_pause);
-	lua_register(L, "on", l_resume);
-	lua_register(L, "protected", l_protected);
-	lua_register(L, "nap", l_nap);
-	seen = unlike = 0;
 	run_text(L, "local function f() check() end\n"
 		 "local function g() off() f = f on() protected(f)\n"
 		 "  check() f()\n"
@@ -712,27 +720,18 @@ void test_lua_open_calls_are_found_when_recording_goes_on(void)
 		 "  nap(check) check() end)\n"
 		 "local function k() off() on() protected(f) d() end\n"
 		 "d() k() k()");
-	CHECK_EQ(seen, 14);
-	CHECK_EQ(unlike, 0);
 	CHECK_EQ(thread_self->top - thread_self->frames, 1);
-	drain();
-	CHECK_EQ(tally.bad, 0);
-	lua_close(L);
+	close_state(L, 14);
 }
 
 void test_lua_a_coroutine_is_closed_while_recording_is_off(void)
 {
-	lua_State *const L = luaL_newstate();
+	lua_State *const L = new_state();
 
-	luaL_openlibs(L);
-	lua_register(L, "off", l_pause);
-	lua_register(L, "on", l_resume);
 	run_text(L, "local co = coroutine.create(function()\n"
 		 "  coroutine.yield() end) coroutine.resume(co) off()\n"
 		 "if coroutine.close then coroutine.close(co) end on()");
-	drain();
-	CHECK_EQ(tally.bad, 0);
-	lua_close(L);
+	close_state(L, 0);
 }
 
 /* Calls a global function of another VM, protected. */
@@ -747,13 +746,8 @@ static int l_other(lua_State *L)
 
 static lua_State *vm_beside(lua_State *other, const char *text)
 {
-	lua_State *const L = luaL_newstate();
+	lua_State *const L = new_state();
 
-	luaL_openlibs(L);
-	lua_register(L, "check", l_check);
-	lua_register(L, "off", l_pause);
-	lua_register(L, "on", l_resume);
-	lua_register(L, "protected", l_protected);
 	lua_pushlightuserdata(L, other);
 	lua_pushcclosure(L, l_other, 1);
 	lua_setglobal(L, "other");
@@ -796,25 +790,10 @@ static void count(lua_State *L, lua_Debug *ar)
 	counted++;
 }
 
-static int l_detach(lua_State *L)
-{
-	CHECK_EQ(weft_lua_detach(L), WEFT_LUA_OK);
-	return 0;
-}
-
-static int l_attach(lua_State *L)
-{
-	CHECK_EQ(weft_lua_attach(L), WEFT_LUA_OK);
-	return 0;
-}
-
 void test_lua_attached_and_detached_under_load(void)
 {
-	lua_State *const L = luaL_newstate();
+	lua_State *const L = new_state();
 
-	luaL_openlibs(L);
-	lua_register(L, "detach", l_detach);
-	lua_register(L, "attach", l_attach);
 	lua_sethook(L, count, LUA_MASKCOUNT, 10);
 	counted = 0;
 	run_text(L, "local function f(n)\n"
@@ -830,19 +809,14 @@ void test_lua_attached_and_detached_under_load(void)
 	CHECK_EQ(lua_gethookcount(L), 10);
 	CHECK_EQ(weft_lua_detach(L), WEFT_LUA_OK);
 	CHECK(lua_gethook(L) == count);
-	drain();
-	CHECK_EQ(tally.bad, 0);
-	lua_close(L);
+	close_state(L, 0);
 }
 
 #if ANY_IS_JIT
 void test_lua_the_compiler_is_as_the_program_wants_it_afterwards(void)
 {
-	lua_State *const L = luaL_newstate();
+	lua_State *const L = new_state();
 
-	luaL_openlibs(L);
-	lua_register(L, "detach", l_detach);
-	lua_register(L, "attach", l_attach);
 	run_text(L, "assert(not jit.status()) detach() assert(jit.status())\n"
 		 "attach() assert(not jit.status()) jit.off()\n"
 		 "detach() assert(not jit.status()) attach() jit.on()\n"
@@ -854,14 +828,8 @@ void test_lua_the_compiler_is_as_the_program_wants_it_afterwards(void)
  * what ran meanwhile must not be marked as not worth compiling. */
 void test_lua_the_compiler_compiles_again_afterwards(void)
 {
-	lua_State *const L = luaL_newstate();
+	lua_State *const L = new_state();
 
-	luaL_openlibs(L);
-	lua_register(L, "detach", l_detach);
-	lua_register(L, "attach", l_attach);
-	lua_register(L, "off", l_pause);
-	lua_register(L, "on", l_resume);
-	lua_register(L, "protected", l_protected);
 	run_text(L,
 		"local traced = require('jit.util').traceinfo\n"
 		"local function f(x) return x + 1 end\n"
