@@ -15,7 +15,7 @@
 #define ATTACH_LEAD_SYMBOL "weft_links_lead"
 enum { ATTACH_LEAD_LATER = -1, ATTACH_LEAD_FULL = -2 };
 
-enum { ATTACH_VERSION = 5, ATTACH_PATH_MAX = 160 };
+enum { ATTACH_VERSION = 6, ATTACH_PATH_MAX = 160 };
 
 /* A recorder that loads the library into a program writes its path with this
  * before the file's name: so the library knows it, even if the recorder is

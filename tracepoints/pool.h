@@ -30,7 +30,7 @@
 enum {
 	/* Of the layout and of what its numbers mean: a library of another
 	 * version leaves the pool alone. The recorder tells of it. */
-	POOL_VERSION = 3,
+	POOL_VERSION = 4,
 	POOL_SMALL_WORDS = 1024,                /* 8 KiB */
 	POOL_BIG_WORDS = CHUNK_MAX_WORDS,       /* 128 KiB */
 	POOL_PATH_MAX = 512,
@@ -68,8 +68,8 @@ enum pool_lua { POOL_LUA_OFF = 0, POOL_LUA_EXACT = 1, POOL_LUA_SAMPLED = 2,
 /* What is recorded of calls: each of them; or how many there were. */
 enum pool_mode { POOL_CALLS = 0, POOL_COUNTS = 1 };
 
-enum pool_on_full { POOL_DROP = 0, POOL_WAIT = 1, POOL_OVERWRITE = 2,
-		    POOL_LEND = 3 /* wait a second at most, then drop */ };
+enum pool_on_full { POOL_DROP = 0, POOL_WAIT = 1,
+		    POOL_LEND = 2 /* wait a second at most, then drop */ };
 
 /* With POOL_LEND no thread waits if this is not NOT; with POOL_WAIT, none if it
  * is THREADS. DISK: the recorder can set no more chunks aside, so that it must
@@ -261,9 +261,9 @@ struct pool_thread {
  *                                               is dead)
  *   taken --- store --------------> free       (after the header's counts are
  *                                               zeroed; generation + 1)
- * With POOL_OVERWRITE a thread may CAS full > filling. The last buffers of
- * either size may be closed: those that have no pages. The recorder gives small
- * ones pages, and opens them, when threads hold most of the others.
+ * The last buffers of either size may be closed: those that have no pages. The
+ * recorder gives small ones pages, and opens them, when threads hold most of
+ * the others.
  */
 enum buffer_state { BUFFER_FREE = 0, BUFFER_FILLING = 1, BUFFER_FULL = 2,
 		    BUFFER_TAKEN = 3, BUFFER_CLOSED = 4 /* has no pages */ };
@@ -383,14 +383,14 @@ static inline void pool_end(struct pool *p)
 
 /* Who changes these raises POOL_VERSION and, so that a recorder that attaches
  * can tell, ATTACH_VERSION. */
-_Static_assert(POOL_VERSION == 3 && sizeof(struct pool) == 2944 &&
+_Static_assert(POOL_VERSION == 4 && sizeof(struct pool) == 2944 &&
 	       sizeof(struct pool_process) ==
 	       560 + sizeof(pthread_mutex_t) &&
 	       sizeof(struct pool_thread) == 128 &&
 	       offsetof(struct pool, generation) == 256 &&
 	       offsetof(struct pool, window) == 260 &&
 	       offsetof(struct pool, is_stuck) == 840 &&
-	       offsetof(struct pool, recorder) == 896 && POOL_LEND == 3 &&
+	       offsetof(struct pool, recorder) == 896 && POOL_LEND == 2 &&
 	       offsetof(struct pool, question) == 1024 &&
 	       sizeof(struct pool_vm) == 20,
 	       "the layout of a pool belongs to its version");

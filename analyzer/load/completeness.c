@@ -137,7 +137,7 @@ static void tell_chunks(struct teller *t, const struct load *load)
 
 	tell_missing(t, s);
 	say_count(t, session_noted(s, "lost.overwritten"), "chunks",
-		  " overwritten by newer ones, as --on-full=overwrite asks");
+		  " overwritten by newer ones, as --on-full=overwrite asked");
 	say_count(t, load->in.bad > s->bad_chunks ? load->in.bad :
 		  s->bad_chunks, "chunks", " damaged and not used");
 	/* The ends of streams are missed by nothing but this. */

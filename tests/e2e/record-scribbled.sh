@@ -18,7 +18,7 @@ seeds=4
 for seed in $(seq $seeds); do
 	case $((seed % 4)) in
 	0) how= ;;
-	1) how='--on-full overwrite --pool-size 2M' ;;
+	1) how='--pool-size 2M' ;;
 	2) how='--flight-recorder 4M' ;;
 	3) how='--max-size 1M --max-files 3' ;;
 	esac

@@ -448,7 +448,7 @@ void test_drain_tells_of_buffers(void)
 {
 	static const struct { enum pool_on_full way; bool tells; } ways[] = {
 		{ POOL_DROP, false }, { POOL_WAIT, true },
-		{ POOL_OVERWRITE, false }, { POOL_LEND, true },
+		{ POOL_LEND, true },
 	};
 
 	REQUIRE(set_up());
@@ -566,28 +566,5 @@ void test_drain_sends_nothing_while_it_may_not(void)
 	drain_send_aside(&drain);
 	CHECK_EQ(sink.chunks, n);
 	check_order(n);
-	tear_down();
-}
-
-void test_drain_counts_what_was_overwritten(void)
-{
-	REQUIRE(set_up());
-	owner.pool->on_full = POOL_OVERWRITE;
-	for (uint32_t b = 0; b < 3; b++) {
-		fill(b, 0, 5, b, 10, 0);
-		close_buffer(b);
-	}
-	CHECK_EQ(drain_poll(&drain), 3);
-	CHECK_EQ(drain_overwritten(&drain), 0);
-	/* A thread takes a full buffer again, twice, before we come. */
-	for (uint32_t number = 3; number < 6; number++) {
-		fill(1, 0, 5, number, 10, 0);
-		close_buffer(1);
-		if (number < 5)
-			atomic_fetch_add(&owner.states[1], UINT64_C(1) << 32);
-	}
-	CHECK_EQ(drain_overwritten(&drain), 2);
-	CHECK_EQ(drain_poll(&drain), 1);
-	CHECK_EQ(drain_overwritten(&drain), 2);
 	tear_down();
 }

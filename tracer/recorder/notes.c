@@ -205,7 +205,6 @@ static bool is_complete(const struct recording *r)
 	uint64_t any = r->sink.delivery.lost_chunks + r->flight.unwritten +
 		       r->drain.damaged +
 		       r->sink.delivery.is_blind +
-		       drain_overwritten(&r->drain) +
 		       s->unslotted_threads + s->unjoined_processes +
 		       s->unrecorded + s->after_destructors + s->is_false;
 
@@ -280,7 +279,6 @@ static void note_counts(struct meta *m, const struct recording *r)
 	} counts[] = {
 		{ "lost.chunks", r->sink.delivery.lost_chunks +
 				 r->flight.unwritten },
-		{ "lost.overwritten", drain_overwritten(&r->drain) },
 		{ "lost.damaged", r->drain.damaged },
 		{ "lost.processes", s->unjoined_processes },
 		{ "lost.threads", s->unslotted_threads },

@@ -106,8 +106,7 @@ static const char *read_duty(const struct value *v, char *text)
 
 /* By their numbers. */
 static const char *const on_full_names[] = {
-	[POOL_DROP] = "drop", [POOL_WAIT] = "wait",
-	[POOL_OVERWRITE] = "overwrite", [POOL_LEND] = "lend", NULL
+	[POOL_DROP] = "drop", [POOL_WAIT] = "wait", [POOL_LEND] = "lend", NULL
 };
 static const char *const lua_names[] = {
 	[POOL_LUA_OFF] = "off", [POOL_LUA_EXACT] = "exact",
@@ -243,12 +242,12 @@ static struct poptOption rows[] = {
 	{ "no-follow", 0, POPT_ARG_NONE, &opt.no_follow, 0,
 	  "stop when the program ends, even if its children still run", NULL },
 	{ "on-full", 0, READ(read_choice,
-	  "it is not one of lend, drop, wait, overwrite", &opt.on_full,
+	  "it is not one of lend, drop, wait", &opt.on_full,
 	  .names = on_full_names, .is_given = &has_on_full),
 	  "when no buffer is free: lend the recorder the thread's share of "
 	  "the processor for a second at most, then drop records and count "
-	  "them (default; with -p: drop), drop them at once, make the program "
-	  "wait, or overwrite the oldest records", "lend|drop|wait|overwrite" },
+	  "them (default; with -p: drop), drop them at once, or make the "
+	  "program wait", "lend|drop|wait" },
 	{ "pool-size", 0, READ(read_size,
 	  "it is not a size such as 512K, 64M or 1G", &opt.pool_bytes),
 	  "shared memory for buffers, e.g. 256M (default: 64M, less where "

@@ -277,12 +277,9 @@ static uint64_t print_unrecorded(const struct recording *r)
 /* What was recorded, but is not in the trace. Returns 0 if there is nothing. */
 static uint64_t print_undelivered(const struct recording *r)
 {
-	const uint64_t overwritten = drain_overwritten(&r->drain);
 	const struct delivery *const a = &r->sink.delivery;
 	char records[MANY], words[MANY + 64];
 
-	print_lost(overwritten, "chunks",
-		   ", overwritten by later ones (--on-full overwrite)");
 	snprintf(words, sizeof(words), " with %s (in none of the trace's "
 		 "files)", many(records, a->lost_records, "records"));
 	print_lost(a->lost_chunks, "chunks", words);
@@ -291,7 +288,7 @@ static uint64_t print_undelivered(const struct recording *r)
 				"can be looked for)");
 	print_lost(r->drain.damaged, "buffers",
 		   " that the program overwrote");
-	return overwritten + a->lost_chunks + a->is_blind + r->drain.damaged;
+	return a->lost_chunks + a->is_blind + r->drain.damaged;
 }
 
 /* Nobody here can look at what a relay daemon wrote. */

@@ -95,7 +95,7 @@ complete_words() {
 [ "$(complete_words weft recor)" = record ] || fail "record does not complete"
 [ "$(complete_words weft record --lua-i)" = --lua-init ] ||
 	fail "options of record do not"
-[ "$(complete_words weft record --on-full ov)" = overwrite ] ||
+[ "$(complete_words weft record --on-full wa)" = wait ] ||
 	fail "choices of record do not"
 [ -z "$(complete_words weft check --thr)" ] || fail "completes what is refused"
 

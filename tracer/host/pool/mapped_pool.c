@@ -381,35 +381,6 @@ static uint32_t claim_free(struct buffer_claim *c, uint32_t slot, bool big)
 	return b;
 }
 
-/* The flight recorder: take the full buffer that was closed first. */
-static uint32_t claim_oldest(struct buffer_claim *c, uint32_t slot)
-{
-	const uint32_t all = mapped_view.small_count + mapped_view.big_count;
-
-	for (int tries = 0; tries < 3; tries++) {
-		uint64_t oldest = UINT64_MAX, word = 0;
-		uint32_t best = NO_BUFFER;
-
-		for (uint32_t b = mapped_view.small_count; b < all; b++) {
-			const uint64_t w = atomic_load(&mapped_view.states[b]);
-			const struct chunk_header *const h =
-				(const void *)mapped_words(b);
-
-			if (buffer_state(w) == BUFFER_FULL &&
-			    h->tick_end < oldest) {
-				oldest = h->tick_end;
-				best = b;
-				word = w;
-			}
-		}
-		if (best == NO_BUFFER ||
-		    claim(c, best, word, buffer_word(BUFFER_FILLING, slot,
-					buffer_generation(word) + 1)))
-			return best;
-	}
-	return NO_BUFFER;
-}
-
 /* ---- waiting ----
  * Where many threads share few processors, the recorder has one share of many,
  * and the pool is full though the disk keeps up. A thread that sleeps lends it
@@ -475,8 +446,6 @@ uint32_t mapped_claim_buffer(struct buffer_claim *c, uint32_t slot, bool big,
 	if (b != NO_BUFFER)
 		return b;
 	switch (mapped_pool->on_full) {
-	case POOL_OVERWRITE:
-		return claim_oldest(c, slot);
 	case POOL_WAIT:
 		return wait == WAIT_NEVER ? NO_BUFFER :
 		       claim_next(c, slot, big);

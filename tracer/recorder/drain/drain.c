@@ -309,7 +309,6 @@ static void take_buffer(struct drain *d, uint32_t i)
 	atomic_store_explicit(state, buffer_word(BUFFER_FREE, 0,
 						 generation + 1),
 			      memory_order_release);
-	d->taken++;
 	if (++d->untold >= WAKE_AT_ONCE)
 		wake_waiting(d);
 	if (words > 0) {
@@ -498,8 +497,7 @@ static void copy_live(struct drain *d, uint32_t i, uint64_t word)
 #endif
 	const uint64_t now = atomic_load(&d->owner->states[i]);
 
-	/* It may have been closed meanwhile or, with POOL_OVERWRITE, belong to
-	 * another thread by now. */
+	/* It may have been closed meanwhile. */
 	if (words <= 0 || now != word)
 		return;
 	registry_hear(d->registry, buffer_slot(word));
@@ -532,16 +530,4 @@ void drain_cut_older(struct drain *d, uint64_t ms)
 		any = is_overdue(d, i, before, state_of(d, i));
 	if (any)
 		cut_chunks(d->owner->pool, before);
-}
-
-uint64_t drain_overwritten(const struct drain *d)
-{
-	uint64_t used = 0;
-
-	if (d->owner->pool->on_full != POOL_OVERWRITE)
-		return 0;
-	/* A buffer's generation rises by one each time it is used again. */
-	for (uint32_t i = 0; i < pool_owner_buffers(d->owner); i++)
-		used += buffer_generation(atomic_load(&d->owner->states[i]));
-	return used > d->taken ? used - d->taken : 0;
 }

@@ -30,7 +30,6 @@ struct drain {
 	uint64_t records;          /* record words, each counted once */
 	uint64_t counted;          /* calls that have no records, too */
 	uint64_t damaged;          /* buffers that contained no chunk */
-	uint64_t taken;            /* buffers that were given back */
 	uint32_t untold;           /* of these, threads that wait do not know */
 	bool is_filling;           /* the pool fills up, */
 	bool is_many;              /* or there were many buffers this time */
@@ -88,6 +87,3 @@ void drain_cut_older(struct drain *d, uint64_t ms);
 /* Records in buffers that were not taken yet, as their threads say. */
 uint64_t drain_in_pool(const struct drain *d);
 
-/* With POOL_OVERWRITE: the chunks that newer ones replaced before they were
- * taken, by the buffers' generations. Otherwise 0. */
-uint64_t drain_overwritten(const struct drain *d);
