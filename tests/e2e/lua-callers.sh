@@ -6,7 +6,7 @@
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 v=$1
-gcc -O1 -g -finstrument-functions -o "$T/host" tests/prog/lua/callers.c \
+gcc -O1 -g -finstrument-functions -I. -o "$T/host" tests/prog/lua/callers.c \
 	$(pkg-config --cflags --libs $v) || fail "the host is not built"
 
 # stacks OPTION...: the tree's counts are the program's.

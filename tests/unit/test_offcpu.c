@@ -21,6 +21,13 @@ static uint32_t ask(uint64_t from, uint64_t to, uint32_t room)
 	return n / 2;
 }
 
+/* The thread leaves its processor and comes back, in ms. */
+static void sleeps(uint64_t from, uint64_t to)
+{
+	offcpu_switch(&o, OFFCPU_OFF, from * MS);
+	offcpu_switch(&o, OFFCPU_ON, to * MS);
+}
+
 static void check_pair(uint32_t i, uint64_t from, uint64_t to)
 {
 	CHECK_EQ(item[1 + 2 * i], from);
@@ -29,8 +36,6 @@ static void check_pair(uint32_t i, uint64_t from, uint64_t to)
 
 void test_offcpu_first_switch_tells_the_time_before_it(void)
 {
-	o = (struct offcpu){ 0 };
-
 	/* It came back: it had slept since it was watched. */
 	offcpu_begin(&o, 10 * MS, OFFCPU_OFF);
 	offcpu_switch(&o, OFFCPU_ON, 50 * MS);
@@ -40,8 +45,7 @@ void test_offcpu_first_switch_tells_the_time_before_it(void)
 	check_pair(1, 10 * MS, 50 * MS);
 	/* It went: it had run. */
 	offcpu_begin(&o, 70 * MS, OFFCPU_UNSEEN);
-	offcpu_switch(&o, OFFCPU_OFF, 80 * MS);
-	offcpu_switch(&o, OFFCPU_ON, 90 * MS);
+	sleeps(80, 90);
 	CHECK_EQ(ask(60 * MS, 90 * MS, 64), 2);
 	check_pair(0, 70 * MS, 90 * MS);
 	check_pair(1, 80 * MS, 90 * MS);
@@ -60,8 +64,6 @@ void test_offcpu_first_switch_tells_the_time_before_it(void)
 
 void test_offcpu_without_a_switch_only_records_tell(void)
 {
-	o = (struct offcpu){ 0 };
-
 	/* The chunk's last record came before the thread was watched. */
 	offcpu_begin(&o, 10 * MS, OFFCPU_OFF);
 	CHECK_EQ(ask(5 * MS, 10 * MS + 100, 64), 0);
@@ -72,12 +74,9 @@ void test_offcpu_without_a_switch_only_records_tell(void)
 
 void test_offcpu_switch_that_cannot_be_begins_anew(void)
 {
-	o = (struct offcpu){ 0 };
-
 	offcpu_begin(&o, 10 * MS, OFFCPU_OFF);
 	offcpu_switch(&o, OFFCPU_OFF, 20 * MS);
-	offcpu_switch(&o, OFFCPU_OFF, 40 * MS);
-	offcpu_switch(&o, OFFCPU_ON, 50 * MS);
+	sleeps(40, 50);
 	offcpu_switch(&o, OFFCPU_OFF, 60 * MS);
 	CHECK_EQ(ask(10 * MS, 60 * MS, 64), 2);
 	check_pair(0, 40 * MS, 60 * MS);
@@ -88,8 +87,6 @@ void test_offcpu_switch_that_cannot_be_begins_anew(void)
  * known already. */
 void test_offcpu_late_switch_counts(void)
 {
-	o = (struct offcpu){ 0 };
-
 	offcpu_begin(&o, 10 * MS, OFFCPU_OFF);
 	offcpu_switch(&o, OFFCPU_OFF, 10 * MS - 5);
 	offcpu_switch(&o, OFFCPU_ON, 30 * MS);
@@ -99,8 +96,6 @@ void test_offcpu_late_switch_counts(void)
 
 void test_offcpu_without_room_the_rest_is_unknown(void)
 {
-	o = (struct offcpu){ 0 };
-
 	offcpu_begin(&o, 0, OFFCPU_OFF);
 	offcpu_begin(&o, MS, OFFCPU_OFF);
 	for (uint64_t i = 1; i <= 4; i++) {
@@ -120,18 +115,13 @@ void test_offcpu_without_room_the_rest_is_unknown(void)
  * in equal parts, if these are long enough. */
 void test_offcpu_waits_after_sleeps_are_told_by_the_kernels_sum(void)
 {
-	o = (struct offcpu){ 0 };
-
 	offcpu_begin(&o, MS, OFFCPU_UNSEEN);
 	o.waited = 100 * MS;
-	offcpu_switch(&o, OFFCPU_OFF, 10 * MS);
-	offcpu_switch(&o, OFFCPU_ON, 20 * MS);
+	sleeps(10, 20);
 	offcpu_switch(&o, OFFCPU_READY, 30 * MS);
 	offcpu_switch(&o, OFFCPU_ON, 35 * MS);
-	offcpu_switch(&o, OFFCPU_OFF, 40 * MS);
-	offcpu_switch(&o, OFFCPU_ON, 41 * MS);
-	offcpu_switch(&o, OFFCPU_OFF, 50 * MS);
-	offcpu_switch(&o, OFFCPU_ON, 60 * MS);
+	sleeps(40, 41);
+	sleeps(50, 60);
 	/* 5 ms are known; of 9, the short one takes 1 at most. What came after
 	 * the kernel was asked waits for the next answer. */
 	offcpu_waited(&o, 45 * MS, 114 * MS);
@@ -152,23 +142,17 @@ void test_offcpu_waits_after_sleeps_are_told_by_the_kernels_sum(void)
  * next one is only what later ones are compared with. */
 void test_offcpu_waits_take_two_answers(void)
 {
-	o = (struct offcpu){ 0 };
-
 	offcpu_begin(&o, MS, OFFCPU_UNSEEN);
-	offcpu_switch(&o, OFFCPU_OFF, 10 * MS);
-	offcpu_switch(&o, OFFCPU_ON, 20 * MS);
+	sleeps(10, 20);
 	offcpu_waited(&o, 25 * MS, 5 * MS);
 	CHECK_EQ(ask(MS, 26 * MS, 64), 2);
-	offcpu_switch(&o, OFFCPU_OFF, 30 * MS);
-	offcpu_switch(&o, OFFCPU_ON, 40 * MS);
+	sleeps(30, 40);
 	CHECK_EQ(ask(26 * MS, 45 * MS, 64), 2);
-	offcpu_switch(&o, OFFCPU_OFF, 50 * MS);
-	offcpu_switch(&o, OFFCPU_ON, 60 * MS);
+	sleeps(50, 60);
 	offcpu_waited(&o, 65 * MS, 9 * MS);
 	CHECK_EQ(ask(45 * MS, 66 * MS, 64), 2);
 	check_pair(1, 50 * MS, 60 * MS);
-	offcpu_switch(&o, OFFCPU_OFF, 70 * MS);
-	offcpu_switch(&o, OFFCPU_ON, 80 * MS);
+	sleeps(70, 80);
 	offcpu_waited(&o, 85 * MS, 12 * MS);
 	CHECK_EQ(ask(66 * MS, 90 * MS, 64), 4);
 	check_pair(1, 70 * MS, 77 * MS);
@@ -179,8 +163,6 @@ void test_offcpu_waits_take_two_answers(void)
  * thread would seem to have slept. */
 void test_offcpu_tells_sleep_from_no_core(void)
 {
-	o = (struct offcpu){ 0 };
-
 	for (uint32_t room = 9; room >= 7; room -= 2) {
 		offcpu_begin(&o, MS, OFFCPU_OFF);
 		offcpu_switch(&o, OFFCPU_OFF, 10 * MS);
@@ -205,11 +187,9 @@ void test_offcpu_tells_sleep_from_no_core(void)
 /* A thread that sleeps when recording ends has not given its chunk back. */
 void test_offcpu_a_chunk_that_may_come_again_takes_nothing_away(void)
 {
-	o = (struct offcpu){ 0 };
 	offcpu_begin(&o, 10 * MS, OFFCPU_OFF);
 	offcpu_switch(&o, OFFCPU_ON, 20 * MS);
-	offcpu_switch(&o, OFFCPU_OFF, 30 * MS);
-	offcpu_switch(&o, OFFCPU_ON, 40 * MS);
+	sleeps(30, 40);
 	for (int i = 0; i < 2; i++) {
 		flags = CHUNK_PARTIAL;
 		CHECK_EQ(ask(5 * MS, 25 * MS, 64), 2);

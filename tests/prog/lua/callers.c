@@ -1,48 +1,10 @@
-/* callers.c - C functions that Lua calls, and that count themselves by the Lua
- * functions that are open, which they ask Lua for. Prints, for each C function
- * and stack, "is FUNCTION LINES COUNT": the lines in which the open Lua
- * functions of the coroutine begin, outermost first; "-": there are none.
+/* callers.c - C functions that Lua calls, and that count themselves: callers.h.
  * SPDX-License-Identifier: MIT */
-#include <lauxlib.h>
-#include <lualib.h>
+#include "tests/prog/lua/callers.h"
 
 #include <setjmp.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#define SILENT __attribute__((no_instrument_function))
-
-enum { STACKS = 200 };
-static struct { char text[200]; unsigned count; } stacks[STACKS];
-
-SILENT static void count(lua_State *L, const char *function)
-{
-	char text[200], lines[160] = "";
-	lua_Debug d;
-
-	for (int level = 0; lua_getstack(L, level, &d); level++) {
-		char all[160];
-
-		lua_getinfo(L, "S", &d);
-		if (d.what[0] == 'C')
-			continue;
-		snprintf(all, sizeof(all), "%d%s%s",
-			 d.what[0] == 'm' ? 0 : d.linedefined,
-			 lines[0] ? "," : "", lines);
-		strcpy(lines, all);
-	}
-	snprintf(text, sizeof(text), "%s %s", function, lines[0] ? lines : "-");
-	for (int i = 0; i < STACKS; i++) {
-		if (stacks[i].count == 0)
-			strcpy(stacks[i].text, text);
-		if (strcmp(stacks[i].text, text) == 0) {
-			stacks[i].count++;
-			return;
-		}
-	}
-}
 
 void deeper(unsigned n)
 {
@@ -56,15 +18,6 @@ int work(lua_State *L)
 {
 	count(L, "work");
 	deeper(50);
-	return 0;
-}
-
-/* Lua, C, and Lua again. */
-int again(lua_State *L)
-{
-	count(L, "again");
-	lua_pushvalue(L, 1);
-	lua_call(L, 0, 0);
 	return 0;
 }
 
@@ -153,7 +106,6 @@ int main(int argc, char **argv)
 		run(L, argv[1], argc > 2 ? argv[2] : "1");
 	leave(L);
 	lua_close(L);
-	for (int i = 0; i < STACKS && stacks[i].count > 0; i++)
-		printf("is %s %u\n", stacks[i].text, stacks[i].count);
+	print();
 	return 0;
 }

@@ -1,18 +1,15 @@
 /* callers_ends.c - C functions that Lua calls, and that count themselves by the
- * Lua functions that are open, as callers.c does, where what ran before has
- * ended by an error or a jump, where recording begins while Lua runs, in a
- * forked process, and where signals come. Prints the same lines.
+ * Lua functions that are open (callers.h), where what ran before has ended by
+ * an error or a jump, where recording begins while Lua runs, in a forked
+ * process, and where signals come.
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
+#include "tests/prog/lua/callers.h"
 #include "tracer/host/weft.h"
 
-#include <lauxlib.h>
-#include <lualib.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,48 +18,9 @@
 #pragma weak weft_resume
 #pragma weak weft_status
 
-#define SILENT __attribute__((no_instrument_function))
-
-enum { STACKS = 200 };
-static struct { char text[200]; unsigned count; } stacks[STACKS];
-static int is_off;
-
-SILENT static void count(lua_State *L, const char *function)
-{
-	char text[200], lines[160] = "", all[160];
-	lua_Debug d;
-
-	for (int level = 0; lua_getstack(L, level, &d); level++) {
-		lua_getinfo(L, "S", &d);
-		if (d.what[0] == 'C')
-			continue;
-		snprintf(all, sizeof(all), "%d%s%s",
-			 d.what[0] == 'm' ? 0 : d.linedefined,
-			 lines[0] ? "," : "", lines);
-		strcpy(lines, all);
-	}
-	snprintf(text, sizeof(text), "%s %s", function, lines);
-	for (int i = 0; i < STACKS && !is_off; i++) {
-		if (stacks[i].count == 0)
-			strcpy(stacks[i].text, text);
-		if (strcmp(stacks[i].text, text) == 0) {
-			stacks[i].count++;
-			return;
-		}
-	}
-}
-
 int work(lua_State *L)
 {
 	count(L, "work");
-	return 0;
-}
-
-int again(lua_State *L)
-{
-	count(L, "again");
-	lua_pushvalue(L, 1);
-	lua_call(L, 0, 0);
 	return 0;
 }
 
@@ -92,13 +50,6 @@ SILENT static int split(lua_State *L)
 		waitpid(pid, NULL, 0);
 	lua_pushboolean(L, pid == 0);
 	return 1;
-}
-
-SILENT static void print(void)
-{
-	for (int i = 0; i < STACKS && stacks[i].count > 0; i++)
-		printf("is %s %u\n", stacks[i].text, stacks[i].count);
-	fflush(stdout);
 }
 
 SILENT static int leave(lua_State *L)
