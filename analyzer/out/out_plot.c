@@ -173,10 +173,9 @@ static void put_labels(FILE *to, const struct out_plot *p, int format)
 	for (size_t i = 0; i < p->label_count; i++) {
 		fprintf(to, "set label %zu ", i + 3);
 		put_text(to, p->labels[i].text, NAME_COLUMNS);
-		fprintf(to, " at %.10g,%.10g %s offset %s%s,0 noenhanced "
+		fprintf(to, " at %.10g,%.10g left offset %s,0 noenhanced "
 			"front tc rgb '#555555'\n", p->labels[i].x,
-			p->labels[i].y, p->labels[i].is_left ? "right" : "left",
-			p->labels[i].is_left ? "-" : "",
+			p->labels[i].y,
 			format == OUT_PLOT_DUMB ? "2" : "0.6");
 	}
 }
@@ -189,7 +188,6 @@ static const struct { int columns; const char *with; } shapes[] = {
 		      "with boxxyerror fs solid noborder" },
 	[OUT_AREA] = { 3, "using 1:2:3 with filledcurves fs solid noborder" },
 	[OUT_LINE] = { 2, "using 1:2 with lines lw 2" },
-	[OUT_POINT] = { 2, "using 1:2 with points pt 7" },
 	[OUT_ARROW] = { 4, "using 1:2:($3-$1):($4-$2) with vectors filled "
 			"size screen 0.005,20 lw 0.7" },
 };

@@ -10,7 +10,6 @@ enum out_shape {
 	OUT_BOX,     /* x from, x to, y from, y to */
 	OUT_AREA,    /* x, y from, y to: between the points of rising x */
 	OUT_LINE,    /* x, y */
-	OUT_POINT,   /* x, y */
 	OUT_ARROW,   /* x from, y from, x to, y to */
 };
 
@@ -33,8 +32,8 @@ struct out_axis {
 	const struct out_tic *tics; size_t tic_count; /* 0: gnuplot's */
 };
 
-/* A text right of a point, or left of it. */
-struct out_label { double x, y; const char *text; bool is_left; };
+/* A text right of a point. */
+struct out_label { double x, y; const char *text; };
 
 struct out_plot {
 	const char *title;

@@ -23,7 +23,7 @@ static double bars[][4] = {
 	X(2, "a_{b}^2 {/Symbol x} @macro $1 %d 100% \\n") \
 	X(1, "\xe2\x80\xae\xff\xef\xbf\xbe")
 #define TIC(at, text) { at, text },
-#define LABEL(at, text) { 0.5, at, text, at == 2 },
+#define LABEL(at, text) { 0.5, at, text },
 static const struct out_tic tics[] = { HOSTILE(TIC) };
 static const struct out_label labels[] = { HOSTILE(LABEL) };
 
@@ -31,7 +31,7 @@ static const struct out_label labels[] = { HOSTILE(LABEL) };
 static const struct out_layer layers[] = {
 	{ OUT_BOX, "'; system('touch /tmp/weft-pwned'); '", 0x2f6690, bars, 5,
 	  5, "`touch /tmp/weft-pwned`'" },
-	{ OUT_POINT, "`touch /tmp/weft-pwned`", 0x80f0a04b, bars, 5, 5, NULL },
+	{ OUT_LINE, "`touch /tmp/weft-pwned`", 0x80f0a04b, bars, 5, 5, NULL },
 	{ OUT_LINE, NULL, 0, bars, 5, 5, NULL },
 	{ OUT_AREA, "<script>", 0, bars, 5, 5, NULL },
 	{ OUT_ARROW, "\n", 0, bars, 5, 5, NULL },

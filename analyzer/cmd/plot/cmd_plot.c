@@ -35,7 +35,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "functions or coroutines to show, 0 for all "
 	  "(default: 20 in hot and diff, 12 in shares, 6 in latency, 40 in "
-	  "lanes (15 in characters), all in calls)" },
+	  "lanes (15 in characters))" },
 	{ .type = OPT_CHOICE, .letter = 's', .name = "sort", .arg = "KEY",
 	  .to = &arg_sort, .choices = plots_sorts, .help = "what comes first "
 	  "in hot (default: cpu where context switches are known, else "
@@ -62,7 +62,6 @@ static const struct kind {
 } kinds[] = {
 	{ "hot", plots_hot, false, false, false },
 	{ "latency", plots_latency, true, false, true },
-	{ "calls", plots_calls, false, false, false },
 	{ "shares", plots_shares, false, true, false },
 	{ "heat", plots_heat, false, true, true },
 	{ "lanes", plots_lanes, false, true, false },
@@ -286,8 +285,6 @@ const struct cmd cmd_plot = {
 	"the CPU, with waiting as a lighter part. A long lighter part is cut;\n"
 	"the text beside the bar has both times in full.\n"
 	"latency: how long the calls of a few functions took.\n"
-	"calls: a point for each function, its calls against its time per\n"
-	"call.\n"
 	"shares: in which function threads were, over time.\n"
 	"heat: how many calls took how long, over time.\n"
 	"lanes: a row for each thread and coroutine: when it ran and in\n"
@@ -297,7 +294,7 @@ const struct cmd cmd_plot = {
 	"takes A B, or A... vs B...\n"
 	"\n"
 	"shares, heat, lanes and memory need a trace: they read its records\n"
-	"once more, with one processor. hot, latency and calls merge several\n"
+	"once more, with one processor. hot and latency merge several\n"
 	"traces and profiles. Write ./hot for a folder that is named like a\n"
 	"kind.",
 	.opts = opts,

@@ -143,18 +143,6 @@ void plots_log_time(struct plots *p, struct out_axis *a, double from,
 	}
 }
 
-void plots_log_count(struct plots *p, struct out_axis *a, double to)
-{
-	char text[OUT_NUMBER];
-
-	a->is_log = true;
-	a->from = 0.8;
-	a->to = to > 1 ? to * 1.3 : 10;
-	for (double at = 1; at <= a->to && at < 1e19; at *= 10)
-		plots_tic(p, a, at, plots_text(p, "%s",
-			out_number_count(text, (uint64_t)at)));
-}
-
 double plots_octave(const struct session *s, size_t octave)
 {
 	const double least = octave == 0 ? 1 :

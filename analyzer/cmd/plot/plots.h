@@ -48,8 +48,6 @@ struct plots_unit { const char *name; double ns; };
 struct plots_unit plots_unit(double most_ns);
 /* A logarithmic axis of times in ns, with a tic for each power of ten. */
 void plots_log_time(struct plots *, struct out_axis *, double from, double to);
-/* The same of numbers of things, from 1 on. */
-void plots_log_count(struct plots *, struct out_axis *, double to);
 
 /* The time that an octave of a histogram begins with, in ns; of the first one,
  * which begins with 0, a tick. */
@@ -81,11 +79,10 @@ void plots_range(struct plots *, const struct load *, ticks *from, ticks *to);
  * the chain. */
 typedef enum cmd_exit (*plots_fn)(struct plots *, struct load *);
 
-/* plots_hot.c and plots_tree.c: from the tree. latency needs histograms. */
+/* plots_hot.c and plots_latency.c: from the tree. latency needs histograms. */
 extern const char *const plots_sorts[]; /* ends with NULL */
 enum cmd_exit plots_hot(struct plots *, struct load *);
 enum cmd_exit plots_latency(struct plots *, struct load *);
-enum cmd_exit plots_calls(struct plots *, struct load *);
 /* plots_time.c and plots_lanes.c: from a second replay of a trace. */
 enum cmd_exit plots_shares(struct plots *, struct load *);
 enum cmd_exit plots_heat(struct plots *, struct load *);

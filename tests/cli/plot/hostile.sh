@@ -29,7 +29,7 @@ plot() {
 	! LC_ALL=C grep -qP '[\x00-\x08\x0b\x0d-\x1f\x7f]' term ||
 		fail "$*: --term passes control characters on"
 }
-for kind in hot latency calls shares heat lanes diff; do
+for kind in hot latency shares heat lanes diff; do
 	sides=h
 	[ $kind != diff ] || sides="h u"
 	plot $kind $kind $sides
@@ -40,11 +40,11 @@ for kind in hot latency calls shares heat lanes diff; do
 		comm -13 - $kind.elements >more
 	[ ! -s more ] || fail "$kind: names made elements: $(cat more)"
 done
-for kind in hot calls diff; do
+for kind in hot diff; do
 	grep -q 'img src=x' $kind.svg || fail "$kind: no hostile name"
 done
 # Signs that would mean something to gnuplot are still there.
-for kind in hot calls shares diff; do
+for kind in hot shares diff; do
 	grep -qF '(id) %s %n {{x}} \u202' $kind.svg || fail "$kind: not as it is"
 done
 grep -qF 'n {{x}} \u202e (p50' latency.svg || fail "latency: not as it is"

@@ -44,12 +44,6 @@ awk -F, 'NR > 1 { print $7 }' report.csv | sort -rn | cmp - hot ||
 gnuplot -d hot.gp >again.svg 2>err || fail "the kept script fails: $(cat err)"
 cmp again.svg hot.svg || fail "the kept script draws another plot"
 
-# Points are at calls and time per call.
-data calls | awk -F'\t' '$1 != "" { split($2, at, " ")
-	printf "%d %.0f\n", at[1], at[1] * at[2] }' | sort >calls
-awk -F, 'NR > 1 { print $6, $7 }' report.csv | sort | cmp - calls ||
-	fail "calls draws others: $(cat calls)"
-
 # What each area covers is the function's self time, as recorded.
 data shares --raw | awk -F'\t' '
 { split($2, p, " ")
@@ -142,7 +136,7 @@ grep -q 'running and waiting are not told apart' l.svg ||
 make_trace u coroutines=1 chunks=9 threads=3
 "$W" plot diff -o diff.svg t u 2>err || fail "diff: $(cat err)"
 grep -q 'more time' diff.svg || fail "diff draws nothing"
-for kind in hot latency calls shares heat lanes; do
+for kind in hot latency shares heat lanes; do
 	"$W" plot $kind --term t >term 2>err || fail "--term: $(cat err)"
 	[ "$(grep -c . term)" -gt 20 ] && [ ! -s err ] || fail "$kind: $(cat err)"
 	tr -d '\n\f' <term | LC_ALL=C grep -q '[^ -~]' && fail "$kind is no text"
