@@ -37,7 +37,7 @@ calls=$(sed 's/"[^"]*\(""[^"]*\)*"/q/g' "$T/report.csv" |
 [ "lua $calls" = "$(cat "$T/out")" ] || fail "$calls Lua calls, $(cat "$T/out")"
 grep -E '^"?[=+@-]' "$T/report.csv" && fail "a formula begins a field"
 if command -v gnuplot >/dev/null; then
-	for kind in hot latency calls shares heat lanes; do
+	for kind in hot latency shares heat lanes; do
 		"$WEFT" plot $kind -o "$T/$kind.svg" "$T/trace" 2>"$T/e" ||
 			fail "plot $kind fails: $(cat "$T/e")"
 		if command -v xmllint >/dev/null; then
