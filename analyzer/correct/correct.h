@@ -80,6 +80,13 @@ void reference_find_places(struct session *);
  * variance is that of a Poisson count of samples, and of the scale. */
 void reference_apply(struct session *, struct arena *names);
 
+/* By node, what Lua functions ran, in ticks, and the sum of it at 0, where
+ * LuaJIT's compiler was off; else NULL. For reference_apply: once other code is
+ * divided, they get what the reference has of compiled code, as the interpreter
+ * took it, and an error that holds any other division. Frees the times. */
+double *interpreted_times(struct session *);
+void interpreted_apply(struct session *, double *times);
+
 /* Take over the reference of another session, in which the program ran and was
  * only sampled, and tell whose own code it found: reference_count.func. Names
  * of both are known. Times stay as they are. */

@@ -33,7 +33,8 @@ struct join {
 	double *doubts;            /* and by func_id the sum of these */
 	double *calls;             /* by func_id: weights where nothing else is
 	                            * known */
-	bool has_noted;            /* Lua says where its compiled code ran */
+	bool has_noted;            /* Lua says where its compiled code ran, */
+	double *interpreted;       /* or it was off: see interpreted_times */
 };
 
 /* ---- names -------------------------------------------------------------- */
@@ -172,10 +173,12 @@ static struct piece *other_at(struct join *j, uint32_t place)
 	return &j->other[*known - 1];
 }
 
-/* Lua compiled it, and notes say better than samples where it ran. */
+/* Lua compiled it, and notes say better than samples where it ran; or none of
+ * the recording did. */
 static bool is_compiled(const struct join *j, const struct code_place *p)
 {
-	return j->has_noted && p->module == 0 && p->offset != 0;
+	return (j->has_noted || j->interpreted) && p->module == 0 &&
+	       p->offset != 0;
 }
 
 /* Is the sample one of other code? */
@@ -572,6 +575,8 @@ static void join(struct join *j, struct arena *names)
 	double scale, error;
 
 	j->has_noted = cct_counted_sum(s->cct).noted_ns > 0;
+	if (r->kind != REFERENCE_COUNTED)
+		j->interpreted = interpreted_times(s);
 	see_samples(j);
 	sort_out(j);
 	cct_collect_samples(s->cct);
@@ -581,6 +586,7 @@ static void join(struct join *j, struct arena *names)
 	if (!find_scale(j, &scale, &error) ||
 	    !(r->ns * scale < (double)SESSION_SUM_MAX / 4)) {
 		cct_set_net(s->cct, s->net.is_net != 0);
+		mem_free(j->interpreted);
 		return;
 	}
 	r->scale = scale / tick;
@@ -588,6 +594,7 @@ static void join(struct join *j, struct arena *names)
 	for (node_id id = 1; id <= cct_count(s->cct); id++)
 		divide_own(j, id, scale, error);
 	divide_other(j, scale);
+	interpreted_apply(s, j->interpreted);
 	add_unseen(j, scale, names);
 	keep_cpu(s->cct);
 	time_counted(s);

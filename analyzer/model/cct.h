@@ -270,6 +270,9 @@ uint64_t cct_largest_sum(const struct cct *);
 /* The errors of several nodes; the variance that follows. */
 void cct_division_add(struct cct_division *to,
 		      const struct cct_division *more);
+/* The node has a part of another function's time, or of another session's, or
+ * of several functions' as if these were one. */
+void cct_division_give(struct cct *, node_id to, const struct cct_division *);
 /* Without what nodes were given, which is in cct_division_below. */
 double cct_division_own(const struct cct_division *);
 double cct_division_variance(const struct cct_division *);

@@ -53,7 +53,8 @@ void cct_division_add(struct cct_division *to, const struct cct_division *more)
 }
 
 /* Of one function, a node has one part. */
-static void give(struct cct *t, node_id to, const struct cct_division *more)
+void cct_division_give(struct cct *t, node_id to,
+		       const struct cct_division *more)
 {
 	struct cct_sampled *const of = &t->sampled[to];
 	struct cct_given *at;
@@ -83,9 +84,9 @@ static void join_division(struct cct *t, node_id to, const struct cct *from,
 	if (is_same && is_one(own, &of->division))
 		add_parts(own, &of->division);
 	else if (of->division.all > 0)
-		give(t, to, &of->division);
+		cct_division_give(t, to, &of->division);
 	for (uint32_t i = of->given; i > 0; i = from->given[i - 1].next)
-		give(t, to, &from->given[i - 1].of);
+		cct_division_give(t, to, &from->given[i - 1].of);
 }
 
 /* ---- the samples ------------------------------------------------------- */

@@ -911,6 +911,57 @@ void test_net_noted_compiled_code_is_of_who_was_noted(void)
 	check_compiled(false);
 }
 
+/* A function that took as many ms while LuaJIT's compiler was off. */
+static node_id add_interpreted(node_id parent, uint32_t line, unsigned ms)
+{
+	const struct func_origin at = { "@x.lua", 6, 6, 0, line, line, 0 };
+	const node_id id = cct_child(s->cct, parent,
+				     func_lua(s->funcs, &at, ""), 0);
+
+	cct_get(s->cct, id)->calls = 1;
+	cct_get(s->cct, id)->self = ms * MS;
+	sample(id, KERNEL, ms, 1);
+	return id;
+}
+
+/* In the reference, Lua takes 300 ms, nearly all of it in compiled code. */
+void test_net_interpreted_lua_may_have_taken_anything_of_its_sum(void)
+{
+	const unsigned ms[PLACES] = { [OTHER] = 700, [COPY] = 280,
+				      [KERNEL] = 20 };
+	node_id host, at[2];
+	double *below, other;
+
+	begin();
+	s->vms = mem_alloc(sizeof(*s->vms));
+	s->vms[0] = (struct vm){ .abi = VM_LUAJIT, .flags = VM_JIT_OFF };
+	s->vm_count = 1;
+	s->place_count = PLACES;
+	s->places[COPY].offset = 1;
+	host = add_sampled(root, "host", 1, 700, 0, 0);
+	sample(host, OTHER, 700, 1);
+	at[0] = add_interpreted(host, 3, 600);
+	at[1] = add_interpreted(host, 9, 200);
+	refer(ms);
+	apply();
+	reference_apply(s, s->text);
+	REQUIRE(s->net.is_net == NET_REFERENCE);
+	CHECK_EQ((self_of(at[0]) + MS / 2) / MS, 225);
+	CHECK_EQ((self_of(at[1]) + MS / 2) / MS, 75);
+	for (int i = 0; i < 2; i++) {
+		other = (double)self_of(at[!i]) / (double)MS;
+		other = fmax(other, (double)self_of(at[i]) / (double)MS);
+		CHECK(2 * sqrt(cct_division_variance(
+			&cct_sampled_of(s->cct, at[i])->division)) >=
+		      0.99 * other * (double)MS);
+	}
+	below = cct_division_below(s->cct);
+	CHECK(sqrt(below[host]) < 0.01 * (double)MS);
+	mem_free(below);
+	CHECK_EQ(s->reference.unknown, 0);
+	session_free(s);
+}
+
 /* ---- Lua that no tick noted ---- */
 
 /* A function that runs Lua of a sampled state: its samples, and those of code
