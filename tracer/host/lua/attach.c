@@ -120,15 +120,15 @@ void lua_hook_update(struct coroutine *co)
 	const struct lua_lib *const lib = co->vm->lib;
 
 	if (co->vm->sampled) {
-		lua_sample_set_hook(co);
+		lua_ask_set_hook(co);
 		return;
 	}
-	lua_sample_hold();
+	lua_ask_hold(true);
 	((sethook_fn *)lib->api.lua_sethook)(
 		co->L, (co->app_mask & (MASK_CALL | MASK_RET)) != 0 ?
 		lib->abi->shared_hook : co->vm->by_layout ? lib->abi->hook :
 		lib->abi->asking_hook, mask_for(co), co->app_count);
-	lua_sample_noted();
+	lua_ask_noted();
 }
 
 static bool is_ours(const struct lua_abi *abi, weft_lua_function hook)

@@ -432,7 +432,7 @@ static struct coroutine *holder(long L)
 	if (!h || !h->hooked)
 		return NULL;
 	if (h->vm->sampled)
-		lua_sample_look(h);
+		lua_ask_look(h);
 	else if (unlikely(!h->vm->interposed))
 		lua_hook_restore(h);
 	return h;

@@ -1,46 +1,9 @@
-/* sample.h - Lua without hooks for calls: at ticks of a thread's CPU time, the
- * VM that runs on it notes its own stack as soon as that is safe. PUC Lua does
- * so in a hook that a signal handler sets, as lua.c's does for Ctrl-C, LuaJIT
- * by its profiler. What is not known to run here is left alone.
+/* sample.h - Lua without hooks for calls: its VMs, their calls and those that
+ * they make. ticks.h and ask.h have what happens at ticks.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracer/host/lua/coroutine.h"
-
-/* Is Lua sampled, instead of each call being recorded? */
-INLINE bool lua_is_sampled(void)
-{
-	return unlikely(mapped_view.lua_sampled);
-}
-
-/* Or may that come to be so? */
-INLINE bool lua_may_be_sampled(void)
-{
-	return lua_is_sampled() || unlikely(mapped_view.lua_budget);
-}
-
-/* Is each call recorded, and noted at ticks which line runs? */
-INLINE bool lua_has_lines(void)
-{
-	return unlikely(mapped_view.lua_lines);
-}
-
-/* The lua_State that was resumed or called last on this thread and has not come
- * back, that call's frame address, our own stack pointer in it, and where it
- * returns to. Where Lua is sampled also on which stack
- * it runs, what that held then, and the innermost frame of L that does not
- * belong above that, 0: all do. */
-struct lua_running {
-	long L;              /* 0: none */
-	uint64_t sp, own, site;
-	const void *stack;   /* lua_vm_stack, NULL: not known */
-	uint32_t segments, depth; /* as in struct shadow_mark */
-	uint32_t top;        /* index of the frame above */
-	uint32_t window, forgot; /* of the thread and lua_co_forgot then */
-	uint32_t level;      /* in how many others it began, as seen */
-	uint64_t base;
-};
-extern HIDDEN THREAD_LOCAL struct lua_running lua_running;
+#include "tracer/host/lua/ask.h"
 
 /* co's VM is to be sampled from now on, or for now no longer. It has no hook of
  * ours then. A Lua function could be called on co here. */
@@ -54,10 +17,6 @@ bool lua_sample_may(struct lua_vm *vm);
 void lua_sample_turns(struct thread_state *s, const struct lua_vm *vm);
 /* It is being closed. */
 void lua_sample_closing(struct lua_vm *vm);
-/* In LuaJIT's profiler, which is stopped if the recording has ended: true. */
-bool lua_sample_ends(struct lua_vm *vm, lua_State *L);
-/* This thread ends. */
-void lua_sample_thread_ends(void);
 
 /* A plain call on L begins with this frame address, as L runs: it was made by
  * Lua's own library, or a C function that is not recorded. It changes nothing
@@ -83,39 +42,8 @@ void lua_sample_claim(struct lua_vm *vm);
  * says which Lua functions do so. */
 void lua_sample_resumes(uint64_t function, uint64_t sp);
 
-/* PUC Lua, whose hooks are the program's but for a moment at each tick: find
- * out what its hook is; it has set another one; put it back after a tick. */
-void lua_sample_look(struct coroutine *co);
-void lua_sample_set_hook(struct coroutine *co);
-void lua_sample_hook_back(struct coroutine *co);
-
-/* The call of a Lua function that was the innermost one at the last tick, where
- * each is recorded: its frame, and which of the thread's frames that was. */
-struct lua_ticked {
-	struct frame frame;
-	uint32_t index;
-};
-
 /* Where each call is recorded: co runs on this thread, and is to note its lines
  * from now on. Not busy. */
 void lua_sample_lines(struct coroutine *co);
-/* PUC Lua: it has come to the instruction that was to be noted, or to one of
- * another's. */
-void lua_sample_line_over(struct coroutine *co);
 /* Our hook is to be taken off. */
 void lua_sample_lines_end(struct coroutine *co);
-
-/* For lua_abi/sample.c: L is at a place where its frames can be looked at.
- * Returns the ns that are to be noted there, 0: none were asked for. Ticks are
- * held until lua_sample_noted. */
-uint64_t lua_sample_take(lua_State *L, bool any);
-/* PUC Lua: has co's VM collected garbage since it was asked? Between two
- * instructions it does so rarely, and for longer than most of these take: then
- * the tick came meanwhile. */
-bool lua_sample_collected(const struct coroutine *co);
-/* What the last tick came in. Valid while ticks are held. */
-const struct lua_ticked *lua_sample_ticked(void);
-/* missed: ns that nobody could note; they are told. */
-uint64_t lua_sample_take_missed(void);
-void lua_sample_hold(void);
-void lua_sample_noted(void);

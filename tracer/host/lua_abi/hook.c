@@ -24,7 +24,7 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 	if (!co)
 		return;
 	if (ar->event == LUA_HOOKCOUNT)
-		lua_sample_line_over(co);
+		lua_ask_line_over(co);
 	if (ar->event != LUA_HOOKRET && event_is_recorded(co, ar)) {
 		thread_count_missed();
 		if (co->vm->by_layout)

@@ -79,7 +79,7 @@ static void put(struct thread_state *s, const struct lua_vm *vm,
 	words[0] = rec_put(REC_NOTED, state, chunk_gap(s, chunk_clock(s)));
 	words[1] = rec_put_value(REC_OPERAND, ns);
 	words[2] = rec_put_value(REC_OPERAND, state == NOTED_CALLS ? 0 :
-				 lua_sample_take_missed());
+				 lua_ask_take_missed());
 	words[3] = rec_put_value(REC_OPERAND, vm->serial);
 	words[4] = rec_put_value(REC_OPERAND, (uint64_t)(end - words - HEAD));
 	for (const uint64_t *w = words; w < end; w++)
@@ -305,7 +305,7 @@ static uint64_t line_at(const struct weft_lua_api *api, lua_State *L,
 static void note_line(const struct coroutine *co, enum noted state,
 		      uint64_t ns, uint64_t sp)
 {
-	const struct lua_ticked *const in = lua_sample_ticked();
+	const struct lua_ticked *const in = lua_ask_ticked();
 	const uint64_t line = line_at(&co->vm->lib->api, co->L, in->frame.ret);
 	struct thread_state *const s = thread_acquire(sp);
 	struct frame one = in->frame;
@@ -323,27 +323,27 @@ static void note_line(const struct coroutine *co, enum noted state,
 void sample_line(struct coroutine *co, lua_State *L, bool is_count,
 		 uint64_t sp)
 {
-	const uint64_t due = lua_sample_take(L, false);
+	const uint64_t due = lua_ask_take(L, false);
 
 	if (co && is_count)
-		lua_sample_line_over(co);
+		lua_ask_line_over(co);
 	if (co && due > 0)
-		note_line(co, lua_sample_collected(co) ? NOTED_COLLECTOR :
+		note_line(co, lua_ask_collected(co) ? NOTED_COLLECTOR :
 			  NOTED_UNKNOWN, due, sp);
-	lua_sample_noted();
+	lua_ask_noted();
 }
 
 void sample_hook(struct coroutine *co, lua_State *L)
 {
-	const uint64_t due = lua_sample_take(L, false);
+	const uint64_t due = lua_ask_take(L, false);
 
 	if (co)
-		lua_sample_hook_back(co);
+		lua_ask_hook_back(co);
 	if (co && due > 0)
 		note(co, lua_running.L == (long)L ? lua_running.base : 0,
-		     lua_sample_collected(co) ? NOTED_COLLECTOR : NOTED_UNKNOWN,
+		     lua_ask_collected(co) ? NOTED_COLLECTOR : NOTED_UNKNOWN,
 		     due, HERE);
-	lua_sample_noted();
+	lua_ask_noted();
 }
 
 /* ------------------------------------------------------------ a VM's end
@@ -427,15 +427,15 @@ void sample_profiled(void *vm, lua_State *L, int samples, int letter)
 	uint64_t due;
 
 	(void)samples;
-	if (lua_sample_ends(vm, L))
+	if (lua_ask_ends(vm, L))
 		return;
-	due = lua_sample_take(L, true);
+	due = lua_ask_take(L, true);
 	co = due > 0 ? meet(vm, L) : NULL;
 	if (co && co->vm->sampled)
 		note(co, lua_running.L == (long)L ? lua_running.base : 0,
 		     state_of(letter), due, HERE);
 	else if (co && state_of(letter) != NOTED_C)
 		note_line(co, state_of(letter), due, HERE);
-	lua_sample_noted();
+	lua_ask_noted();
 }
 #endif
