@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USUAL_TOP = 30, FEW_SAMPLES = 30 };
+enum { USUAL_TOP = 30, FEW_SAMPLES = 30, FEW_CYCLES = 6 };
 
 /* The options. arg_output: NULL: a table is printed. */
 static const char *arg_at, *arg_output;
@@ -31,9 +31,9 @@ static const char *const by_names[] = { "stack", "function", "vm", NULL };
 
 struct row {
 	struct heap_row h;
-	/* The same as whole numbers. growth: 0: it shrinks. _error: standard
-	 * errors. */
-	uint64_t in_use, blocks, growth, before, kept, taken, allocations,
+	/* The same as whole numbers. growth, lasting: 0: it shrinks. _error:
+	 * standard errors. */
+	uint64_t in_use, blocks, lasting, growth, before, taken, allocations,
 		 freed, frees;
 	uint64_t in_use_error, taken_error;
 	char *name;              /* whole; mem_free frees it */
@@ -74,12 +74,13 @@ static const struct metric heap_metrics[] = {
 	  "were noted", AT(in_use_error), get_bytes, .drop = 4 },
 	COUNT("blocks", blocks, "how many blocks that is",
 	      .key = "in_use_blocks"),
+	BYTES("lasting", lasting, "bytes that last, more than before: in use "
+	      "all through the second half of the time since --from, less "
+	      "those all through its first half", .key = "lasting_bytes"),
 	BYTES("growth", growth, "bytes in use at the end, or at --to, more "
 	      "than at --from", .key = "growth_bytes"),
 	BYTES("before", before, "bytes in use at --from",
 	      .key = "before_bytes"),
-	BYTES("kept", kept, "of before: still in use at the end, or at --to",
-	      .key = "kept_bytes"),
 	BYTES("allocated", taken, "bytes that were taken",
 	      .key = "allocated_bytes"),
 	{ "allocated-error", METRIC_COUNT, METRIC_DROP_EMPTY, "\302\261",
@@ -101,7 +102,7 @@ static const struct metric heap_metrics[] = {
 };
 
 #define CSV_COLUMNS "in-use,blocks,growth,before,allocated,allocations," \
-	"freed,frees,lifetime,in-use-error,allocated-error,name"
+	"freed,frees,lifetime,in-use-error,allocated-error,name,lasting"
 static const struct metric_view heap_view = {
 	heap_metrics,
 	"in-use,in-use-error,blocks,allocated,allocated-error,allocations,"
@@ -109,7 +110,7 @@ static const struct metric_view heap_view = {
 };
 static const struct metric_view growth_view = {
 	heap_metrics,
-	"growth,kept,in-use,in-use-error,blocks,allocated,allocated-error,"
+	"lasting,growth,in-use,in-use-error,blocks,allocated,allocated-error,"
 	"allocations,lifetime,name", CSV_COLUMNS
 };
 
@@ -197,9 +198,9 @@ static void fill(struct row *r)
 
 	r->in_use = whole(h->is.in_use.bytes);
 	r->blocks = whole(h->is.in_use.blocks);
+	r->lasting = whole(heap_lasting(h, 0, HEAP_POINTS - 1));
 	r->growth = whole(h->is.in_use.bytes - h->before.bytes);
 	r->before = whole(h->before.bytes);
-	r->kept = whole(h->kept.bytes);
 	r->taken = whole(h->is.taken.bytes);
 	r->allocations = whole(h->is.taken.blocks);
 	r->freed = whole(h->is.freed.bytes);
@@ -241,7 +242,8 @@ static METRIC_GETTER(get_growth)
 {
 	const struct vm_row *const r = &((const struct vm_line *)row)->row;
 
-	v->count = r->bytes > r->before ? r->bytes - r->before : 0;
+	v->count = r->least[0] > 0 && r->least[1] > r->least[0] ?
+		   r->least[1] - r->least[0] : 0;
 }
 
 static METRIC_GETTER(get_state)
@@ -253,17 +255,17 @@ static METRIC_GETTER(get_state)
 
 /* Fixed columns: no --columns, so no help. */
 static const struct metric vm_metrics[] = {
-	{ "in-use", METRIC_BYTES, VM_AT(bytes) },
+	{ "in-use", METRIC_BYTES, METRIC_DASH, VM_AT(bytes) },
 	{ "read", METRIC_TIME, 0, "read after", "read_ns", VM_AT(at),
 	  .drop = 3 },
 	{ "growth", METRIC_BYTES, METRIC_DASH, .get = get_growth },
-	{ "most", METRIC_BYTES, VM_AT(most) },
+	{ "most", METRIC_BYTES, METRIC_DASH, VM_AT(most) },
 	{ "most-at", METRIC_TIME, 0, "after", "most_at_ns", VM_AT(most_at),
 	  .drop = 2 },
 	{ "jump", METRIC_BYTES, METRIC_DASH, "largest jump", VM_AT(jump) },
 	{ "jump-at", METRIC_TIME, 0, "after", "jump_at_ns", VM_AT(jump_at),
 	  .drop = 1 },
-	{ "readings", METRIC_COUNT, VM_AT(readings), .drop = 4 },
+	{ "readings", METRIC_COUNT, METRIC_DASH, VM_AT(readings), .drop = 4 },
 	{ "cycles", METRIC_COUNT, METRIC_DASH, VM_AT(cycles) },
 	{ "state", METRIC_TEXT, METRIC_NAME, .get = get_state, .shrink = 24 },
 	{ .name = NULL }
@@ -456,6 +458,27 @@ static void print_beside(struct session *s, const struct heap *h,
 			   "exact shows it under them");
 }
 
+/* Garbage that no whole cycle has looked at seems to last. By samples of
+ * blocks, not each cycle is seen. */
+static void print_cycles(struct session *s, struct unseen *u, ticks from,
+			 ticks to)
+{
+	char name[GROUP_NAME], many[OUT_NUMBER];
+	size_t count, i = 0;
+	struct vm_row *const rows = vm_memory_rows(&u->vms, s, from, to,
+						   &count);
+
+	while (i < count && (rows[i].cycles >= FEW_CYCLES || rows[i].jump == 0))
+		i++;
+	if (i < count) {
+		group_name_vm(s, rows[i].vm, name);
+		table_note("the collector of %s was seen to end only %s in "
+			   "that time: what lasts may yet be garbage", name,
+			   out_number_many(many, rows[i].cycles, "cycles"));
+	}
+	mem_free(rows);
+}
+
 /* ---- the command -------------------------------------------------------- */
 
 static int heap_prepare(struct reading *r)
@@ -507,6 +530,8 @@ static enum cmd_exit heap_print(struct reading *r)
 	if (unseen)
 		table_note("%s", unseen);
 	print_beside(s, &u.heap, &t);
+	if (r->load.want.from > 0 && t.mean == 0)
+		print_cycles(s, &u, r->load.want.from, to);
 	print_sums(s, &t, to != UINT64_MAX);
 	if (!arg_output)
 		print_rows(r, &u.heap, &t);

@@ -100,7 +100,7 @@ struct explain_heap {
 	                          * before and stays in use, how much func took,
 	                          * 0 to 1 */
 	double steady;           /* what all functions together keep of what
-	                          * they take in a quarter of the time; 0: not
+	                          * they take in half of the time; 0: not
 	                          * known */
 	func_id second;          /* another one that took much; 0: none; */
 	double second_share;     /* of the growth, or of what stays, 0 to 1 */

@@ -132,7 +132,7 @@ static void find_sleep(struct work *w, const struct explain_seen *seen)
 /* A collector may have given much back just before the end. */
 double explain_heap_growth(const struct explain_heap *heap)
 {
-	return fmax(heap->end - heap->half, 2 * heap->steady);
+	return fmax(heap->end - heap->half, heap->steady);
 }
 
 /* Not what only the first part of the time fills, nor what may be chance. What
@@ -140,14 +140,13 @@ double explain_heap_growth(const struct explain_heap *heap)
 static void find_heap(struct work *w, const struct explain_heap *heap)
 {
 	const double all = explain_heap_growth(heap);
-	const double kept = heap->error > 0 ? 0 : 2 * heap->steady;
-	const bool keeps = kept >= fmax(LEAST_GROWTH,
-					GROWTH_SHARE * heap->end);
+	const double kept = heap->error > 0 ? 0 : heap->steady;
+	const bool keeps = kept >= fmax(LEAST_GROWTH, KEPT_SHARE * heap->end);
 	struct explain_finding *f;
 
-	if (heap->func == 0 || all < LEAST_GROWTH ||
-	    all < GROWTH_SHARE * heap->end || all < 3 * heap->error ||
-	    (!keeps && (heap->later - heap->half < STEADY * all ||
+	if (heap->func == 0 || all < LEAST_GROWTH || all < 3 * heap->error ||
+	    (!keeps && (all < GROWTH_SHARE * heap->end ||
+			heap->later - heap->half < STEADY * all ||
 			heap->end - heap->later < STEADY * all)))
 		return;
 	f = work_add(w, EXPLAIN_HEAP, heap->func);

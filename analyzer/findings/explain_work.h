@@ -39,6 +39,7 @@ enum {
 #define ONE_SIDED 0.8      /* one thread has so much of the waiting */
 #define LEAST_GROWTH 100e3 /* bytes of memory in use, */
 #define GROWTH_SHARE 0.1   /* of it, in the second half of the time, */
+#define KEPT_SHARE 0.002   /* if each block is known, and kept all the time */
 #define STEADY 0.1         /* so much of that in each half of that */
 #define AS_LONG 0.95       /* so much of the longest wait is as long */
 

@@ -50,8 +50,10 @@ static void on_heap(void *ctx, const struct replay_event *e)
 
 	if (e->reason == HEAP_FREE)
 		add(h, e, e->object, e->tick);
-	if (e->reason == HEAP_MOVE)
+	if (e->reason == HEAP_MOVE) {
 		add(h, e, e->old, e->begin);
+		h->events[h->count - 1].moves = e->object != 0;
+	}
 	if (e->reason == HEAP_FREE || e->object == 0)
 		return;
 	add(h, e, e->object, e->tick);
@@ -82,6 +84,7 @@ struct pairing {
 	void (*tell)(void *ctx, const struct heap_life *); /* instead of rows;
 	                          * or NULL */
 	void *ctx;
+	size_t *place;           /* of events, by number */
 	struct map *row_of;      /* by stack: index + 1 */
 	size_t room;
 	struct change { ticks at; double blocks, bytes; } *changes;
@@ -129,6 +132,77 @@ static bool is_in(const struct pairing *p, ticks at)
 	return at >= p->from && at < p->to;
 }
 
+static const struct heap_event *event_of(const struct pairing *p,
+					 uint64_t number)
+{
+	const struct heap_event *const e = number >= p->heap->count ? NULL :
+		&p->heap->events[p->place[number]];
+
+	return e && e->number == number ? e : NULL;
+}
+
+/* The next one of the same block's address; or NULL. */
+static const struct heap_event *after(const struct pairing *p,
+				      const struct heap_event *e)
+{
+	const struct heap_event *const next = e + 1;
+
+	return next < p->heap->events + p->heap->count &&
+	       next->process == e->process && next->address == e->address ?
+	       next : NULL;
+}
+
+/* The first of the moves that led to a block. Times rise along moves, and so do
+ * the numbers of equal times: there is an end, this way and the other. */
+static const struct heap_event *birth(const struct pairing *p,
+				      const struct heap_event *taken)
+{
+	const struct heap_event *old;
+
+	while ((old = event_of(p, taken->number - 1)) && old->moves &&
+	       old > p->heap->events && old[-1].takes &&
+	       after(p, old - 1) == old)
+		taken = old - 1;
+	return taken;
+}
+
+/* The fewest bytes of a block until then, in whatever place; 0: it is given
+ * back before. */
+static uint64_t least_until(const struct pairing *p,
+			    const struct heap_event *taken, ticks until)
+{
+	const struct heap_event *freed = after(p, taken);
+	uint64_t least = taken->size;
+
+	while (freed && freed->at < until) {
+		taken = freed->moves ? event_of(p, freed->number + 1) : NULL;
+		if (!taken || !taken->takes)
+			return 0;
+		least = MIN(least, taken->size);
+		freed = after(p, taken);
+	}
+	return least;
+}
+
+/* What is moved is charged to who took it first, at each point. */
+static void last(struct pairing *p, const struct heap_event *taken,
+		 const struct heap_event *freed)
+{
+	const ticks *const q = p->to_table->quarter;
+	struct heap_sum w;
+	uint64_t least;
+
+	for (int k = 0; k < HEAP_POINTS; k++) {
+		if (taken->at >= q[k] || (freed && freed->at < q[k]))
+			continue;
+		least = least_until(p, taken, q[k + 2]);
+		w = weight(p, taken->size);
+		w.bytes *= (double)least / (double)MAX(taken->size, 1);
+		if (least > 0)
+			cct_heap_add(&row_of(p, birth(p, taken))->lasts[k], &w);
+	}
+}
+
 /* A block's life. freed: NULL: it is still in use. */
 static void live(struct pairing *p, const struct heap_event *taken,
 		 const struct heap_event *freed)
@@ -144,6 +218,7 @@ static void live(struct pairing *p, const struct heap_event *taken,
 						     end, w.bytes });
 		return;
 	}
+	last(p, taken, freed);
 	r = row_of(p, taken);
 	p->to_table->noted += is_in(p, taken->at);
 	change(p, taken->at, 1, &w);
@@ -152,8 +227,6 @@ static void live(struct pairing *p, const struct heap_event *taken,
 	cct_heap_add(is_in(p, taken->at) ? &r->is.taken : &r->before, &w);
 	if (!freed || !is_in(p, end)) {
 		cct_heap_add(&r->is.in_use, &w);
-		if (taken->at < p->from)
-			cct_heap_add(&r->kept, &w);
 		return;
 	}
 	cct_heap_add(&r->is.freed, &w);
@@ -190,6 +263,8 @@ static void pair(struct pairing *p)
 
 			e[i + 1] = e[i];
 			e[i] = first;
+			p->place[first.number] = i;
+			p->place[e[i + 1].number] = i + 1;
 		}
 		if (open)
 			live(p, open, &e[i]);
@@ -230,8 +305,36 @@ void heap_add_row(struct heap_row *to, const struct heap_row *r)
 {
 	cct_heap_join(&to->is, &r->is);
 	cct_heap_add(&to->before, &r->before);
-	cct_heap_add(&to->kept, &r->kept);
+	for (int k = 0; k < HEAP_POINTS; k++)
+		cct_heap_add(&to->lasts[k], &r->lasts[k]);
 	to->lived += r->lived;
+}
+
+double heap_lasting(const struct heap_row *r, int earlier, int later)
+{
+	return r->lasts[later].bytes - r->lasts[earlier].bytes;
+}
+
+/* The events are sorted. */
+static void find_places(struct pairing *p)
+{
+	const size_t n = p->heap->count;
+	ticks first = UINT64_MAX, last = 0;
+
+	p->place = mem_alloc((n + 1) * sizeof(*p->place));
+	for (size_t i = 0; i < n; i++) {
+		const struct heap_event *const e = &p->heap->events[i];
+
+		p->place[e->number] = i;
+		first = MIN(first, e->at);
+		last = MAX(last, e->at);
+	}
+	first = MAX(first, p->from);
+	last = MAX(MIN(last, p->to - 1), first) + 1;
+	for (int k = 0; k < HEAP_QUARTERS; k++)
+		p->to_table->quarter[k] = first + (last - first) /
+					  HEAP_QUARTERS * (ticks)k;
+	p->to_table->quarter[HEAP_QUARTERS] = last;
 }
 
 void heap_sum_up(struct heap *h, const uint8_t *threads, ticks from, ticks to,
@@ -243,12 +346,13 @@ void heap_sum_up(struct heap *h, const uint8_t *threads, ticks from, ticks to,
 
 	*t = (struct heap_table){ .mean = session_noted(h->session, "heap") };
 	order_sort(h->events, h->count, by_block);
+	find_places(&p);
 	pair(&p);
 	find_most(&p);
 	for (size_t i = 0; i < t->count; i++)
 		heap_add_row(&t->all, &t->rows[i]);
 	map_free(p.row_of);
-	mem_free(p.changes);
+	mem_free_all(p.changes, p.place);
 }
 
 void heap_each(struct heap *h, const uint8_t *threads,

@@ -16,6 +16,7 @@ struct heap_event {
 	stack_id stack;          /* that takes it, who calls innermost; else 0;
 	                          * by coroutine: as in a row */
 	bool takes;
+	bool moves;              /* the next number takes the same block */
 };
 
 /* What has a row of its own. */
@@ -49,15 +50,25 @@ func_id heap_taker(const struct heap *, struct func_table *, stack_id);
  * its place? */
 bool heap_is_luas(const struct heap *, struct func_table *, stack_id);
 
+enum { HEAP_POINTS = 3, HEAP_QUARTERS = 4 };
+
 /* Of a stack, in a range of time. */
 struct heap_row {
 	stack_id stack;          /* by coroutine: its index + 1; 0: none */
 	uint32_t thread;         /* by thread: its index; else 0 */
 	struct cct_heap is;      /* in_use: at the end of the range */
-	struct heap_sum before;  /* in use at its begin, */
-	struct heap_sum kept;    /* and of that at its end */
+	struct heap_sum before;  /* in use at its begin */
+	struct heap_sum lasts[HEAP_POINTS]; /* in use when one of the first
+	                          * quarters of the range begins, and half of
+	                          * the range later, too: of blocks that this
+	                          * stack took, wherever they were moved, the
+	                          * fewest bytes meanwhile. What a collector
+	                          * frees in that time is none of it */
 	double lived;            /* ticks, of those freed, all together */
 };
+
+/* How many bytes more last from a later point on than from an earlier one. */
+double heap_lasting(const struct heap_row *, int earlier, int later);
 
 /* Add all but the stack. */
 void heap_add_row(struct heap_row *to, const struct heap_row *);
@@ -69,6 +80,8 @@ struct heap_table {
 	struct heap_row all;
 	struct heap_sum most;    /* in use at a time, by bytes, and when */
 	ticks most_at;
+	ticks quarter[HEAP_QUARTERS + 1]; /* when they begin, and the end: of
+	                          * the part of the range that has events */
 	uint64_t noted;          /* blocks taken in the range */
 	uint64_t unknown;        /* blocks given back that nobody was seen to
 	                          * take */

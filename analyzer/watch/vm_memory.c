@@ -51,14 +51,19 @@ ORDER_BY(by_time, struct vm_reading, UP(process) ?: UP(vm) ?: UP(at) ?:
 
 ORDER_BY(by_bytes, struct vm_row, DOWN(bytes) ?: DOWN(cycles) ?: UP(vm))
 
-static void add(struct vm_row *to, const struct vm_reading *r, ticks first)
+/* Of a sawtooth, as a collector makes one, the lowest point is looked at.
+ * third: 0 to 2. */
+static void add(struct vm_row *to, const struct vm_reading *r, ticks first,
+		int third)
 {
+	uint64_t *const least = third == 1 ? NULL : &to->least[third / 2];
 	const ticks at = r->at > first ? r->at - first : 0;
 	const uint64_t more = to->readings > 0 && r->bytes > to->bytes ?
 			      r->bytes - to->bytes : 0;
 
-	if (to->readings++ == 0)
-		to->before = r->bytes;
+	if (least && (*least == 0 || r->bytes < *least))
+		*least = r->bytes;
+	to->readings++;
 	if (more > to->jump) {
 		to->jump = more;
 		to->jump_at = at;
@@ -77,7 +82,9 @@ struct vm_row *vm_memory_rows(struct vm_memory *m, const struct session *s,
 	struct vm_row *const rows = mem_alloc((s->vm_count + 1) *
 					      sizeof(*rows));
 	struct map *const vm_of = map_new();
-	const ticks first = session_first_tick(s);
+	const ticks first = session_first_tick(s), begin = MAX(from, first);
+	const ticks end = MAX(MIN(to, session_last_tick(s)), begin);
+	const ticks third = (end - begin) / 3;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < s->vm_count; i++) {
@@ -90,7 +97,9 @@ struct vm_row *vm_memory_rows(struct vm_memory *m, const struct session *s,
 		const uint32_t vm = map_find(vm_of, r->process, r->vm);
 
 		if (vm && r->at >= from && r->at < to)
-			add(&rows[vm - 1], r, first);
+			add(&rows[vm - 1], r, first,
+			    (r->at >= begin + third) +
+			    (r->at >= begin + 2 * third));
 	}
 	for (size_t i = 0; i < m->cycle_count; i++) {
 		const struct vm_cycle *const c = &m->cycles[i];

@@ -36,8 +36,10 @@ extern const struct replay_sink vm_memory_sink;
 struct vm_row {
 	uint32_t vm;             /* index in the session's */
 	uint64_t readings;
-	uint64_t before, bytes;  /* first and last reading, */
-	ticks at;                /* and when the last was */
+	uint64_t bytes;          /* last reading, */
+	ticks at;                /* and when that was */
+	uint64_t least[2];       /* reading of the first third of the range, and
+	                          * of its last; 0: there is none */
 	uint64_t most;           /* at a reading, */
 	ticks most_at;
 	uint64_t jump;           /* the most that it grew by from one reading to

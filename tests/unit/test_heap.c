@@ -122,3 +122,48 @@ void test_heap_errors_of_samples(void)
 	session.note_count = 0;
 	end();
 }
+
+static double lasts(stack_id stack, int point)
+{
+	return row(stack).lasts[point].bytes;
+}
+
+static void move(uint64_t from, uint64_t to, ticks at, stack_id stack,
+		 uint64_t size)
+{
+	event(from, at, 0, 0, 0);
+	h.events[h.count - 1].moves = true;
+	event(to, at, 0, stack, size);
+}
+
+/* Garbage goes up and down, and is higher at the end; a block that grows is the
+ * same one wherever it is, by its first stack. */
+void test_heap_what_lasts(void)
+{
+	event(0x10, 0, 0, 1, 1000);
+	event(0x20, 0, 0, 4, 64);
+	for (ticks at = 10; at < 400; at += 10) {
+		event(0x1000 * at, at, 0, 2, 10);
+		event(0x1000 * at + 8, at, 0, 3, at);
+		if (at > 100)
+			event(0x1000 * (at - 100) + 8, at, 0, 0, 0);
+	}
+	move(0x20, 0x28, 90, 5, 128);
+	move(0x28, 0x20, 190, 4, 32);
+	move(0x20, 0x30, 290, 5, 256);
+	event(0x40, 400, 0, 1, 1);
+	sum_up(0, 401);
+	CHECK_EQ(lasts(1, 1), 1000);
+	CHECK_EQ(lasts(1, 2), 1000);
+	CHECK_EQ(lasts(2, 0), 0);
+	CHECK_EQ(lasts(2, 1), 90);
+	CHECK_EQ(lasts(2, 2), 190);
+	for (int k = 0; k < HEAP_POINTS; k++) {
+		CHECK_EQ(lasts(3, k), 0);
+		CHECK_EQ(lasts(5, k), 0);
+	}
+	CHECK_EQ(lasts(4, 1), 32);
+	CHECK_EQ(lasts(4, 2), 32);
+	CHECK(row(3).is.in_use.bytes > row(2).is.in_use.bytes);
+	end();
+}

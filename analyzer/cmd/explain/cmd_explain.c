@@ -363,7 +363,7 @@ static char *command_of(const struct teller *t, const struct explain_finding *f)
 			  f->lock->address, t->traces) :
 		f->kind == EXPLAIN_HEAP ?
 		mem_print("weft heap --from %" PRIu64 "ms --to %" PRIu64
-			  "ms --sort kept %s",
+			  "ms %s",
 			  session_ns(t->session, f->heap->since) / 1000000,
 			  session_ns(t->session, f->heap->until) / 1000000,
 			  t->traces) :

@@ -228,32 +228,61 @@ static int find_waits(struct load *load, struct explain_seen *to,
 
 #define LEAST_STAYS 0.05 /* of the growth tells who took what stays */
 #define SECOND_SHARE 0.15 /* of the same: who took as much is named, too */
+#define HALF (16. / 7)   /* of the time, as quarters of all but an eighth */
 
-/* By function: bytes in use at the end more than at half of the time; and of
- * those taken between an eighth and half of the time, or in the third quarter,
- * what is in use at the end. lua: of the growth, what Lua's own code took. */
+/* By function: bytes in use at the end more than at half of the time; lua: of
+ * those, what Lua's own code took. Of the time after its first eighth: early:
+ * bytes that last from its second quarter on more than from its first; late:
+ * from its third more than from its second. */
 struct takers {
-	double *grown, *lua, *old, *recent, *since_start;
+	double *grown, *lua, *early, *late;
 	size_t funcs;
 };
 
+/* Lua's own libraries take memory for the Lua function that calls them. */
+static bool is_lua_library(struct func_table *funcs, func_id id)
+{
+	const struct func *const f = func_get(funcs, id);
+	const char *const name = f->kind != FUNC_NATIVE ? "" :
+		text_base_name(func_elf(funcs, f->module)->path);
+
+	return strncmp(name, "liblua", 6) == 0 || strncmp(name, "lua", 3) == 0;
+}
+
+static func_id asker_of(const struct heap *h, struct func_table *funcs,
+			 stack_id stack)
+{
+	const func_id taker = heap_taker(h, funcs, stack);
+
+	while (stack != 0 && is_lua_library(funcs, taker)) {
+		const struct stack_frame *const f = stack_table_get(h->stacks,
+								    stack);
+
+		if (!(f->flags & STACK_OMITTED) &&
+		    func_get(funcs, f->func)->kind == FUNC_LUA)
+			return f->func;
+		stack = f->below;
+	}
+	return taker;
+}
+
 static void add_rows(const struct takers *by, const struct session *s,
 		     const struct heap *h, const struct heap_table *t,
-		     double *grown, double *until, double *since)
+		     bool is_all)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		const struct heap_row *const r = &t->rows[i];
 		const double more = r->is.in_use.bytes - r->before.bytes;
-		const func_id f = heap_taker(h, s->funcs, r->stack);
+		const func_id f = asker_of(h, s->funcs, r->stack);
 
-		if (grown)
-			grown[f] += more;
-		if (grown == by->grown && heap_is_luas(h, s->funcs, r->stack))
+		if (is_all) {
+			by->early[f] += heap_lasting(r, 0, 1);
+			by->late[f] += heap_lasting(r, 1, 2);
+			continue;
+		}
+		by->grown[f] += more;
+		if (heap_is_luas(h, s->funcs, r->stack))
 			by->lua[f] += more;
-		if (until)
-			until[f] += r->kept.bytes;
-		if (since)
-			since[f] -= r->kept.bytes;
 	}
 }
 
@@ -286,13 +315,12 @@ static func_id most_of(const double *by, size_t funcs, double *sum)
 	return most;
 }
 
-/* What a collector has not looked at yet is in use, too, but it is not old; and
- * what is taken at the start, or kept in a cache that is full, is not recent.
- * So what a function keeps, as bytes of a quarter of the time, is the less of
- * what it took then and of what it took before; and no more than it has grown
- * by. Is there little, as where a growing block is moved, or where the growth
- * began late, it counts what is recent, and the growth itself; but not of Lua,
- * because that may be garbage. */
+/* What a collector has not looked at yet is in use, too, but does not last; and
+ * what is taken at the start, or kept in a cache that is full, does not grow
+ * late. So what a function keeps in half of the time follows from the less of
+ * what it kept early and late. Is there little, as where the growth began late,
+ * it counts what is kept late, and the growth itself; but not of Lua, because
+ * that may be garbage. */
 static void choose_taker(struct explain_heap *to, const struct takers *by)
 {
 	const double least = (to->end - to->half) * LEAST_STAYS;
@@ -302,14 +330,13 @@ static void choose_taker(struct explain_heap *to, const struct takers *by)
 	func_id f;
 
 	for (f = 0; f < by->funcs; f++)
-		keeps[f] = fmin(fmin(by->old[f] / 3 * 2, by->recent[f]),
-				by->since_start[f]);
+		keeps[f] = fmin(by->early[f], by->late[f]) * HALF;
 	f = most_of(keeps, by->funcs, &to->steady);
 	to->stays = f ? keeps[f] / to->steady : 0;
 	sum = to->steady;
 	if (!f || to->steady < least) {
-		f = most_of(took = by->recent, by->funcs, &sum);
-		to->stays = f && sum >= least ? by->recent[f] / sum : 0;
+		f = most_of(took = by->late, by->funcs, &sum);
+		to->stays = f && sum >= least ? by->late[f] / sum : 0;
 		if (to->stays <= 0)
 			f = most_of(took = by->grown, by->funcs, &sum);
 		if (by->lua[f] > by->grown[f] / 2)
@@ -352,21 +379,20 @@ static void sum_takers(struct explain_heap *to, const struct session *s,
 {
 	const ticks end = from + to->until;
 	const size_t funcs = func_count(s->funcs) + 1;
-	double *const all = mem_alloc(5 * funcs * sizeof(*all));
+	double *const all = mem_alloc(4 * funcs * sizeof(*all));
 	const struct takers by = { all, all + funcs, all + 2 * funcs,
-				   all + 3 * funcs, all + 4 * funcs, funcs };
+				   all + 3 * funcs, funcs };
 	struct heap_table t;
 
 	heap_sum_up(h, threads, from + to->since / 4, end, &t);
-	add_rows(&by, s, h, &t, by.since_start, NULL, by.old);
+	add_rows(&by, s, h, &t, true);
 	mem_free(t.rows);
 	heap_sum_up(h, threads, from + to->since, end, &t);
 	take_growth(to, &t);
-	add_rows(&by, s, h, &t, by.grown, by.old, by.recent);
+	add_rows(&by, s, h, &t, false);
 	mem_free(t.rows);
 	heap_sum_up(h, threads, from + to->since / 2 * 3, end, &t);
 	to->later = t.all.before.bytes;
-	add_rows(&by, s, h, &t, NULL, by.recent, NULL);
 	choose_taker(to, &by);
 	mem_free_all(t.rows, all);
 }
