@@ -46,7 +46,8 @@ enum source { TREE, MOMENTS, STACKS, TRACKS };
 	  .source = STACKS) \
 	X("chrome", .put = export_chrome_write, .source = TRACKS) \
 	X("perfetto", .put = export_perfetto_write, .is_binary = true, \
-	  .source = TRACKS)
+	  .source = TRACKS) \
+	X("firefox", .put = export_firefox_write, .source = STACKS)
 
 #define FORMAT_NAME(name, ...) name,
 /* The names, for the option's choices, are made from the same rows as the
@@ -273,7 +274,8 @@ const struct cmd cmd_export = {
 	"resume over the coroutine to its suspend.\n"
 	"perfetto is the same as protobuf, for Perfetto's UI and its trace\n"
 	"processor: smaller, and each coroutine is below who resumed it.\n"
-	"profiler.firefox.com opens chrome (calls are markers) and collapsed.\n"
+	"firefox is JSON for https://profiler.firefox.com: the stitched\n"
+	"stacks of each thread.\n"
 	"A call that is suspended is in pieces, one for each run of its\n"
 	"coroutine. Where a trace has more calls than --max-events, the\n"
 	"shortest ones are folded: NAME then stands for several calls one\n"

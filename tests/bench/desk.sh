@@ -21,7 +21,8 @@ cost() {
 # or write single calls, are marked.
 desk_plain="tree bottom-up callers coroutines coverage trim pprof collapsed \
 speedscope callgrind csv plot merge diff info check"
-desk_twice="html slow stacks sqlite json speedscope-time chrome perfetto"
+desk_twice="html slow stacks sqlite json speedscope-time chrome perfetto \
+firefox"
 
 # desk_trace KIND CALLS FUNCTION: all commands on a trace of so many calls.
 desk_trace() {
@@ -38,7 +39,7 @@ desk_trace() {
 	cost trim trim "$t"
 	cost html html -o "$T/export" "$t"
 	for f in pprof collapsed speedscope callgrind csv sqlite \
-		json speedscope-time chrome perfetto; do
+		json speedscope-time chrome perfetto firefox; do
 		rm -f "$T/export"
 		cost $f export -f $f -o "$T/export" "$t"
 	done

@@ -35,7 +35,7 @@ for c in $("$WEFT" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do
 		"export -f speedscope" "export -f callgrind"
 		"export -f speedscope-time --max-events 30"
 		"export -f chrome" "export -f perfetto -o $T/x.pftrace"
-		"export -f json" "export -f csv"
+		"export -f firefox" "export -f json" "export -f csv"
 		"export -f sqlite -o $T/x.db") ;;
 	html) ways+=("html -o -") ;;
 	lines) ways+=("lines *0x2000") ;;

@@ -38,7 +38,7 @@ run callers --all t
 run coroutines t
 run stacks --at 0.001 t
 run diff t t
-for format in pprof csv json; do
+for format in pprof csv json firefox; do
 	run export -f $format -o "out.$format" t
 	rm -f "$T/out.$format"
 done

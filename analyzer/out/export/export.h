@@ -94,3 +94,9 @@ int export_chrome_write(FILE *, const struct export_from *);
  * resumed; names once; a flow from each resume to what the coroutine then
  * does. */
 int export_perfetto_write(FILE *, const struct export_from *);
+
+/* A "processed" profile for the Firefox Profiler: a thread for each track,
+ * whose samples are the stretches of time in which its stack did not change,
+ * weighted by their length in ms; marks are markers. Needs a chronicle without
+ * tracks for coroutines. */
+int export_firefox_write(FILE *, const struct export_from *);

@@ -14,6 +14,23 @@ cat >"$T/chrome.jq" <<'JQ'
 | [.tid, $from, $from + ((.dur * 1000) | round), .args.calls // (if .cat | test("continued|run") then 0 else 1 end), .name]
 | @tsv
 JQ
+# Of each function its self time: the samples are the stretches of time in which
+# no stack changes.
+cat >"$T/firefox.jq" <<'JQ'
+. as $in | .shared as $s
+| [.. | objects | select(has("length")) | .length as $n
+	| .[] | arrays | length == $n]
+| if all then . else error("columns of different lengths") end
+| [$in.threads[].samples as $x | range($x.length) as $i
+	| if $i > 0 and ($x.time[$i - 1] + $x.weight[$i - 1] - $x.time[$i]
+		| fabs) > 0.0000005 then error("a hole between samples") else . end
+	| $x.stack[$i] | values
+	| {name: $s.stringArray[$s.funcTable.name[
+		$s.frameTable.func[$s.stackTable.frame[.]]]],
+	   ms: $x.weight[$i]}]
+| group_by(.name)[] | [.[0].name, 0, (map(.ms) | add * 1000000 | round)]
+| @tsv
+JQ
 cat >"$T/speedscope-time.jq" <<'JQ'
 .shared.frames as $frames
 | .profiles[] as $p | $p.events
@@ -166,10 +183,14 @@ export_to() {
 equal() {
 	local rows=$1 trace=$2 format
 	shift 2
-	for format in chrome speedscope-time perfetto; do
+	for format in chrome speedscope-time perfetto firefox; do
 		export_to $trace $format "$@"
-		lua5.4 "$T/sum.lua" <"$T/spans" >"$T/summed" ||
-			fail "$trace $format $*: not in order"
+		if [ $format = firefox ]; then
+			cp "$T/spans" "$T/summed"
+		else
+			lua5.4 "$T/sum.lua" <"$T/spans" >"$T/summed" ||
+				fail "$trace $format $*: not in order"
+		fi
 		"$W" report --csv --top 0 "$@" "$T/$trace" 2>/dev/null |
 			lua5.4 "$T/compare.lua" "$T/summed" $format $rows ||
 			fail "$trace $format $*: the report differs"
@@ -177,7 +198,7 @@ equal() {
 }
 # Small ones, which were read by a person beside the formats' descriptions.
 make_trace small chunks=1 records=40 coroutines=1 threads=1
-for format in chrome speedscope-time; do
+for format in chrome speedscope-time firefox; do
 	same $format 0 "$W" export -f $format small
 done
 make_trace t coroutines=1 chunks=6 threads=2
@@ -191,7 +212,7 @@ equal 4 t --skip 'made-up+0x2000'
 equal 1 t --coroutine 101
 # Without a filter, what is shown is collected while the trace is opened; with
 # one, here of all functions, by another reading.
-for format in chrome speedscope-time perfetto; do
+for format in chrome speedscope-time perfetto firefox; do
 	for options in "" "--max-events 60"; do
 		export_to t $format $options
 		mv "$T/x.json" "$T/opened.json"
