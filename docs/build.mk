@@ -5,7 +5,8 @@
 #   make install-analyze  what a machine needs to read recordings
 #   make docs             the man page and the completion, in build/share
 #   make deb              Debian packages, in build/deb. DEB_FLAGS='-aarm64 -d':
-#                         of that architecture, whose libraries must be there
+#                         of that architecture, whose libraries must be there;
+#                         its programs must run (qemu-user), for the man page
 .PHONY: demo demo-run demo-program tutorial docs install install-record \
 	install-analyze uninstall deb
 
@@ -136,7 +137,7 @@ DEB_SOURCE := $(DEB)/weft-$(VERSION)
 comma_list = $(shell tests/deps.sh -l build | sed 's/ /, /g')
 
 deb:
-	@$(if $(DEB_FLAGS),,tests/deps.sh build deb)
+	@$(if $(filter -a%,$(DEB_FLAGS)),,tests/deps.sh build deb)
 	@rm -rf $(DEB)
 	@mkdir -p $(DEB_SOURCE)
 	@cp -a Makefile LICENSE tracepoints tracer analyzer tests docs $(DEB_SOURCE)
