@@ -184,11 +184,13 @@ static uint64_t least_until(const struct pairing *p,
 	return least;
 }
 
-/* What is moved is charged to who took it first, at each point. */
+/* What is moved is charged to who took it first, at each point, if that one is
+ * asked for. */
 static void last(struct pairing *p, const struct heap_event *taken,
 		 const struct heap_event *freed)
 {
 	const ticks *const q = p->to_table->quarter;
+	const struct heap_event *first;
 	struct heap_sum w;
 	uint64_t least;
 
@@ -198,8 +200,12 @@ static void last(struct pairing *p, const struct heap_event *taken,
 		least = least_until(p, taken, q[k + 2]);
 		w = weight(p, taken->size);
 		w.bytes *= (double)least / (double)MAX(taken->size, 1);
-		if (least > 0)
-			cct_heap_add(&row_of(p, birth(p, taken))->lasts[k], &w);
+		if (least == 0)
+			continue;
+		first = birth(p, taken);
+		if (!p->threads[first->thread])
+			first = taken;
+		cct_heap_add(&row_of(p, first)->lasts[k], &w);
 	}
 }
 
@@ -233,21 +239,37 @@ static void live(struct pairing *p, const struct heap_event *taken,
 	r->lived += end > taken->at ? w.blocks * (double)(end - taken->at) : 0;
 }
 
-/* What was given back at the address that is taken once more, as it seems,
- * before that? */
-static bool is_late(const struct pairing *p, const struct heap_event *taken,
-		    const struct heap_event *next)
+/* Was what had this address given back after it, as it seems, was taken once
+ * more? */
+static bool is_late(const struct pairing *p, const struct heap_event *taken)
 {
-	return next->process == taken->process &&
-	       next->address == taken->address && !next->takes &&
-	       next->thread != taken->thread &&
+	const struct heap_event *const next = after(p, taken);
+
+	return next && taken->takes && !next->takes && taken[-1].takes &&
+	       after(p, taken - 1) == taken && next->thread != taken->thread &&
 	       next->at - taken->at <= p->slack;
 }
 
-/* All events, by block. */
-static void pair(struct pairing *p)
+/* By block, and each in its order; before anything follows moves to others. */
+static void sort_events(const struct pairing *p)
 {
 	struct heap_event *const e = p->heap->events;
+
+	order_sort(e, p->heap->count, by_block);
+	for (size_t i = 1; i < p->heap->count; i++) {
+		const struct heap_event taken = e[i];
+
+		if (!is_late(p, &e[i]))
+			continue;
+		e[i] = e[i + 1];
+		e[i + 1] = taken;
+	}
+}
+
+/* All events; they are sorted. */
+static void pair(struct pairing *p)
+{
+	const struct heap_event *const e = p->heap->events;
 	const size_t n = p->heap->count;
 	const struct heap_event *open = NULL;
 
@@ -256,15 +278,6 @@ static void pair(struct pairing *p)
 			     open->address != e[i].address)) {
 			live(p, open, NULL);
 			open = NULL;
-		}
-		if (e[i].takes && open && i + 1 < n &&
-		    is_late(p, &e[i], &e[i + 1])) {
-			const struct heap_event first = e[i + 1];
-
-			e[i + 1] = e[i];
-			e[i] = first;
-			p->place[first.number] = i;
-			p->place[e[i + 1].number] = i + 1;
 		}
 		if (open)
 			live(p, open, &e[i]);
@@ -345,7 +358,7 @@ void heap_sum_up(struct heap *h, const uint8_t *threads, ticks from, ticks to,
 		.slack = h->session->tick_hz / (1000000000 / SLACK_NS) };
 
 	*t = (struct heap_table){ .mean = session_noted(h->session, "heap") };
-	order_sort(h->events, h->count, by_block);
+	sort_events(&p);
 	find_places(&p);
 	pair(&p);
 	find_most(&p);
@@ -363,7 +376,7 @@ void heap_each(struct heap *h, const uint8_t *threads,
 		.to_table = &t, .tell = tell, .ctx = ctx,
 		.slack = h->session->tick_hz / (1000000000 / SLACK_NS) };
 
-	order_sort(h->events, h->count, by_block);
+	sort_events(&p);
 	pair(&p);
 }
 

@@ -82,16 +82,28 @@ void test_heap_range(void)
 	end();
 }
 
+static void add_life(void *ctx, const struct heap_life *life)
+{
+	double *const in_use = ctx;
+
+	in_use[life->stack] += life->to == UINT64_MAX ? life->bytes : 0;
+}
+
 /* Thread 1 takes at once what thread 0 gives back, as its clock says even
  * before; if that is never given back, it was lost. */
 void test_heap_clocks_differ_a_little(void)
 {
+	double in_use[3] = { 0 };
+
 	event(0x100, 1000, 0, 1, 64);
 	event(0x100, 5000, 1, 2, 32);
 	event(0x100, 5500, 0, 0, 0);
 	event(0x200, 1000, 0, 1, 64);
 	event(0x200, 5000, 1, 2, 32);
 	event(0x200, 9000, 0, 0, 0);
+	h.session = &session;
+	heap_each(&h, threads, add_life, in_use);
+	CHECK(in_use[1] == 0 && in_use[2] == 32);
 	sum_up(0, UINT64_MAX);
 	CHECK_EQ(row(1).is.in_use.bytes, 0);
 	CHECK_EQ(row(2).is.in_use.bytes, 32);
@@ -165,5 +177,36 @@ void test_heap_what_lasts(void)
 	CHECK_EQ(lasts(4, 1), 32);
 	CHECK_EQ(lasts(4, 2), 32);
 	CHECK(row(3).is.in_use.bytes > row(2).is.in_use.bytes);
+	end();
+}
+
+/* Of a block that is moved away from where thread 1 takes the next one, as its
+ * clock says even before. */
+void test_heap_what_lasts_if_clocks_differ(void)
+{
+	event(0x10, 0, 0, 3, 1);
+	event(0x100, 1000, 0, 1, 64);
+	move(0x100, 0x200, 3000, 5, 64);
+	event(0x200, 5000, 1, 2, 32);
+	move(0x200, 0x300, 5500, 5, 64);
+	event(0x10, 10000, 0, 0, 0);
+	sum_up(0, UINT64_MAX);
+	CHECK_EQ(lasts(1, 1), 64);
+	CHECK_EQ(lasts(1, 2), 64);
+	CHECK_EQ(row(2).is.in_use.bytes, 32);
+	end();
+}
+
+/* Whose first place another thread took, that nobody asks for. */
+void test_heap_what_lasts_of_another_thread(void)
+{
+	event(0x10, 0, 0, 3, 1);
+	event(0x100, 10, 2, 1, 64);
+	move(0x100, 0x200, 20, 5, 64);
+	event(0x10, 400, 0, 0, 0);
+	sum_up(0, UINT64_MAX);
+	CHECK_EQ(row(1).lasts[1].bytes, 0);
+	CHECK_EQ(lasts(5, 1), 64);
+	CHECK_EQ(t.count, 2);
 	end();
 }
