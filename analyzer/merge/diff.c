@@ -435,13 +435,24 @@ static struct diff_row cost_row(const struct maker *m, uint32_t match,
 	return row;
 }
 
+/* Profiles of older wefts do not have the ticks that their times are by. */
+static bool knows_error(const struct maker *m, uint32_t match)
+{
+	for (int side = 0; side < 2; side++)
+		if (m->func[side][match].self > 0 &&
+		    m->func[side][match].variance <= 0)
+			return false;
+	return true;
+}
+
 /* The row of a function of which there are ticks of a sampled VM, and no calls:
  * what it takes on the CPU in a session. */
 static void add_sampled(struct maker *m, uint32_t match)
 {
 	const struct diff_match *const of = &m->matches.list[match];
 	struct diff_row row = row_of(m, match, DIFF_SAMPLED, 0);
-	const double variance = variance_of(m, match, m->sessions);
+	const double variance = !knows_error(m, match) ? 0 :
+				variance_of(m, match, m->sessions);
 
 	if (m->func[0][match].calls + m->func[1][match].calls > 0 ||
 	    !(func_get(m->side[0]->funcs, of->id[0])->noted ||

@@ -403,6 +403,7 @@ static int add_counted(struct profile_session *p, const void *row)
 	cct_get(t, p->counted)->calls -= from->untimed + from->brief;
 	cct_add_untimed(t, p->counted, from->untimed);
 	cct_add_brief(t, p->counted, from->brief);
+	cct_note(t, p->counted, from->noted, 0);
 	return 0;
 }
 

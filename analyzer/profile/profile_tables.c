@@ -158,7 +158,7 @@ static const struct profile_field sampled[] = {
 
 static const struct profile_field counted[] = {
 	NUMBER(profile_counted, back), NUMBER(profile_counted, untimed),
-	NUMBER(profile_counted, brief),
+	NUMBER(profile_counted, brief), NUMBER(profile_counted, noted),
 };
 
 #define TABLE(type, fields)                                                    \

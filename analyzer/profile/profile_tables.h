@@ -12,7 +12,7 @@
  * profile_output.h. Rows that lack fields, because an older weft wrote them,
  * are filled up with 0 and "". The version grows with each new kind and field,
  * and older readers refuse it. */
-enum { PROFILE_VERSION = 2 };
+enum { PROFILE_VERSION = 3 };
 
 /* The kinds of rows, in the order in which they come in a file. The numbers are
  * written into files: a new kind is added at the end, no number is reused. */
@@ -46,7 +46,7 @@ struct profile_length { uint64_t back, step, calls; };
 struct profile_cpu { uint64_t back, off, unknown, ready; };
 
 /* struct cct_counted of a node, if it is not 0; back is never 0. */
-struct profile_counted { uint64_t back, untimed, brief; };
+struct profile_counted { uint64_t back, untimed, brief, noted; };
 
 /* struct cct_sampled of a node, after a row of PROFILE_NET; variance has
  * the bits of a double, so that sums of it are exact. Nodes without a row have

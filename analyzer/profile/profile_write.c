@@ -499,14 +499,14 @@ static void put_samples_of(struct writer *w, struct cct *t, node_id id)
 		variance });
 }
 
-/* How many calls have no records, if any. */
+/* How many calls have no records, and how often a sampled VM was there. */
 static void put_counted(struct writer *w, struct cct *t, node_id id)
 {
 	const struct cct_counted n = cct_counted_of(t, id);
 
-	if (n.untimed > 0 || n.brief > 0)
+	if (n.untimed > 0 || n.brief > 0 || n.noted > 0)
 		put_row(w, PROFILE_COUNTED, &(struct profile_counted){
-			step(w, id), n.untimed, n.brief });
+			step(w, id), n.untimed, n.brief, n.noted });
 }
 
 /* What the tree collects, and then the rows of it. */

@@ -4,6 +4,7 @@
 #include "analyzer/merge/merge.h"
 #include "analyzer/merge/diff.h"
 #include "analyzer/merge/diff_match.h"
+#include "analyzer/profile/profile.h"
 #include "tests/test.h"
 #include "tests/unit/sessions.h"
 
@@ -414,6 +415,56 @@ void test_diff_has_rows_of_sampled_functions(void)
 		CHECK(d->rows[2].chance > DIFF_CHANCE);
 	}
 	diff_free(d);
+	session_free(a);
+	session_free(b);
+}
+
+/* The session as a profile has it. */
+static struct session *read_back(struct session *s)
+{
+	const struct profile_about about = { .comment_count = 0 };
+	const char *const path = test_file("", 0);
+	FILE *const file = fopen(path, "we");
+	const bool is_written = file && profile_write(file, s, &about) == 0;
+
+	if (file)
+		fclose(file);
+	return CHECK(is_written) ? profile_read(path) : NULL;
+}
+
+/* One more tick in ten is no change, from a trace or a profile. Where a side
+ * does not have the ticks, the error is not known, instead of half of it. */
+void test_diff_knows_errors_of_profiles(void)
+{
+	struct session *const before = sampled(100, 100, 40);
+	struct session *const after = sampled(110, 110, 40);
+	struct session *const a = read_back(before), *const b =
+		read_back(after);
+	struct session *const sides[][2] = {
+		{ before, after }, { a, b }, { a, after }, { before, b } };
+
+	for (size_t i = 0; a && b && i < 8; i++) {
+		struct diff *d;
+
+		if (i == 4)
+			for (node_id id = 1; id <= cct_count(a->cct); id++)
+				cct_note(a->cct, id, -cct_counted_of(a->cct,
+							id).noted, 0);
+		d = diff_new(sides[i % 4][0], sides[i % 4][1]);
+		if (CHECK_EQ(d->count, 2)) {
+			const struct diff_row *const r = d->rows;
+			const bool is_known = i < 5 || i == 7;
+
+			CHECK_EQ(r->reason, DIFF_SAMPLED);
+			CHECK(is_known ? r->error > 144000 && r->error < 145000
+				       : r->error == 0);
+			CHECK(is_known ? r->chance > DIFF_CHANCE
+				       : r->chance < 0);
+		}
+		diff_free(d);
+	}
+	session_free(before);
+	session_free(after);
 	session_free(a);
 	session_free(b);
 }
