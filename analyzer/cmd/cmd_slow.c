@@ -265,15 +265,18 @@ static void print_call(const struct printer *p, size_t i)
 	print_stack(p, c->stack);
 }
 
-/* How to see what a call spent its time in. One of a coroutine may have moved
- * between threads. */
+/* How to see what a call spent its time in. A filter, unlike FUNCTION, does not
+ * match the last part of a name, so it may have to be the whole one. One of a
+ * coroutine may have moved between threads. */
 static void print_more(const struct printer *p, const struct slow_call *c)
 {
-	const struct session *const s = p->session;
+	struct session *const s = p->session;
 	const uint64_t from = session_ns(s, cells_since_start(s, c->begin));
 	const uint32_t pid = cells_pid(s, c->process);
-	char *const name = out_escape_shell(p->pattern);
-	char *const trace = out_escape_shell(p->trace);
+	char *const name = filter_match_func(s, c->func, p->pattern) ?
+			   out_escape_shell(p->pattern) :
+			   cells_pattern(func_get(s->funcs, c->func)->name);
+	char *const trace = reading_words(1, &p->trace);
 
 	out_print(stdout, "\nweft tree --under %s --from %" PRIu64 "ns --to %"
 		  PRIu64 "ns", name, from,

@@ -84,6 +84,11 @@ int load_args_check(void)
 	return 0;
 }
 
+const char *load_debug_dirs(void)
+{
+	return arg_debug_dirs ? arg_debug_dirs : "";
+}
+
 size_t load_max_nodes(void)
 {
 	return arg_max_nodes;
@@ -279,8 +284,8 @@ void load_take_samples(struct load *to, struct load *from)
 struct sym_options load_sym_options(const struct load *load)
 {
 	return (struct sym_options){
-		arena_print(load->names, "%s%s%s", arg_debug_dirs ?
-			    arg_debug_dirs : "", arg_debug_dirs ? ":" : "",
+		arena_print(load->names, "%s%s%s", load_debug_dirs(),
+			    arg_debug_dirs ? ":" : "",
 			    load->path),
 		NAMING_SECONDS,
 		arena_print(load->names, "%s/archive", load->path),

@@ -16,6 +16,8 @@ extern const struct opt load_opts[];
 /* Refuse a --debug-dir that is not there, which is known before any trace is
  * read. 0, or -1 with the cause in the chain. */
 int load_args_check(void);
+/* What --debug-dir says; "": nothing. */
+const char *load_debug_dirs(void);
 /* What --max-nodes says. */
 size_t load_max_nodes(void);
 

@@ -22,7 +22,7 @@ enum { FUNCS = 6, MAIN = 0, MID = 1, HZ = 1000000000, PACKET = 1 << 18,
 /* What to write; each is an option KEY=NUMBER. */
 static unsigned threads = 2, chunks = 4, records = 100, cpus = 2, coroutines,
 	partials, spill_from = ~0u, first_number, no_end, rotate, twins,
-	packed, samples;
+	packed, samples, taking;
 
 static const struct { const char *key; unsigned *value; } opts[] = {
 	{ "threads", &threads }, { "chunks", &chunks },
@@ -38,6 +38,7 @@ static const struct { const char *key; unsigned *value; } opts[] = {
 	{ "rotate", &rotate },         /* 1: streams take turns at random */
 	{ "twins", &twins },           /* 1: function 4 is a Lua function, too,
 	                                * without a name, on the lines of 5 */
+	{ "taking", &taking },         /* 1: body is called at::body(int) */
 	{ "samples", &samples },       /* one each so many ticks, in MID's code;
 	                                * not with partials */
 	{ "packed", &packed },         /* version 2 of the format: 1 plain, 2
@@ -508,7 +509,7 @@ static void add_tables(struct build *b, struct chunk_header *h,
 		add_samples(b, h);
 	if (twins)
 		twin = add_lua(b, "", 1);
-	from = add_lua(b, "body", 0);
+	from = add_lua(b, taking ? "at::body(int)" : "body", 0);
 	h->items = b->at - items;
 	h->funcs = FUNCS;
 	for (unsigned i = 0; i + 1 < FUNCS; i++)

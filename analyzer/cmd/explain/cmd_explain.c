@@ -3,7 +3,6 @@
  * the command that shows more.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/base/text.h"
 #include "analyzer/cmd/explain/explain_seen.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
@@ -43,7 +42,7 @@ struct teller {
 	const struct explain *found;
 	const struct explain_seen *seen;
 	const struct explain_told *told;
-	const char *traces;      /* the operands, quoted */
+	const char *traces;      /* reading_words of the operands */
 	bool is_profile;         /* there are no single calls */
 	char room[6][OUT_NUMBER];
 	size_t used;
@@ -280,27 +279,6 @@ static char *sentence_of(struct teller *t, const struct explain_finding *f)
 	return tell[f->kind](t, f);
 }
 
-/* The pattern of a name, as a word of a shell. "?" stands for what has a
- * meaning in a pattern or in front of an operand, and for what does no good to
- * a terminal. The caller frees it. */
-static char *pattern_of(const char *name)
-{
-	char *const pattern = mem_copy(name), *word;
-	const bool has_key = strchr(name, '=') != NULL;
-
-	for (size_t i = 0, size; pattern[i] != '\0'; i += size) {
-		uint32_t code;
-
-		size = text_utf8(pattern + i, &code);
-		if (code == TEXT_NO_CODE || text_is_hostile(code) ||
-		    code == '|' || (i == 0 && (code == '-' || has_key)))
-			memset(pattern + i, '?', size);
-	}
-	word = out_escape_shell(pattern);
-	mem_free(pattern);
-	return word;
-}
-
 /* Does the command take the filters that were given? */
 static bool takes_filters(const struct cmd *cmd)
 {
@@ -348,7 +326,7 @@ static char *coroutine_of(const struct teller *t,
 /* The command that shows more, as a person pastes it. */
 static char *command_of(const struct teller *t, const struct explain_finding *f)
 {
-	char *const name = pattern_of(name_of(t, f->func));
+	char *const name = cells_pattern(name_of(t, f->func));
 	char *const part = filters();
 	char *const coroutine = coroutine_of(t, f);
 	const bool is_slow = f->kind == EXPLAIN_SLOW && !t->is_profile &&
@@ -375,21 +353,6 @@ static char *command_of(const struct teller *t, const struct explain_finding *f)
 
 	mem_free_all(name, part, coroutine);
 	return text;
-}
-
-/* The operands, as words of a shell. The caller frees the text. */
-static char *join(int count, char **operands)
-{
-	char *all = mem_copy("");
-
-	for (int i = 0; i < count; i++) {
-		char *const word = out_escape_shell(operands[i]);
-		char *const before = all;
-
-		all = mem_print("%s%s%s", before, i > 0 ? " " : "", word);
-		mem_free_all(before, word);
-	}
-	return all;
 }
 
 /* ---- text and JSON ------------------------------------------------------ */
@@ -576,8 +539,9 @@ static int explain_prepare(struct reading *r)
 static enum cmd_exit explain_print(struct reading *r)
 {
 	enum cmd_exit status = header_need_calls(&r->load);
-	char *const traces = r->count > 0 ? join(r->count, r->operands) :
-			     out_escape_shell(r->load.path);
+	char *const traces = r->count > 0 ?
+		reading_words(r->count, (const char *const *)r->operands) :
+		reading_words(1, &r->load.path);
 
 	if (status == CMD_OK)
 		status = explain(&r->load, traces);

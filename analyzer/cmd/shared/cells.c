@@ -3,10 +3,13 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/shared/cells.h"
 
+#include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/tables/metric.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The place is made safe as a whole: a Lua source can hold any bytes. */
 void cells_print_frame(const char *mark, const char *name, const char *note,
@@ -44,4 +47,22 @@ bool cells_samples_lua(const struct session *s)
 	for (size_t i = 0; i < s->thread_count; i++)
 		all |= s->threads[i].noted | s->threads[i].unnoted;
 	return all > 0;
+}
+
+char *cells_pattern(const char *name)
+{
+	char *const pattern = mem_copy(name), *word;
+	const bool has_key = strchr(name, '=') != NULL;
+
+	for (size_t i = 0, size; pattern[i] != '\0'; i += size) {
+		uint32_t code;
+
+		size = text_utf8(pattern + i, &code);
+		if (code == TEXT_NO_CODE || text_is_hostile(code) ||
+		    code == '|' || (i == 0 && (code == '-' || has_key)))
+			memset(pattern + i, '?', size);
+	}
+	word = out_escape_shell(pattern);
+	mem_free(pattern);
+	return word;
 }

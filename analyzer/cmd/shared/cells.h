@@ -18,3 +18,8 @@ ticks cells_since_start(const struct session *, ticks);
 
 /* Was Lua sampled, at times at least? */
 bool cells_samples_lua(const struct session *);
+
+/* The pattern of a name, as a word of a shell. "?" stands for what has a
+ * meaning in a pattern or in front of an operand, and for what does no good to
+ * a terminal. The caller frees it. */
+char *cells_pattern(const char *name);

@@ -4,7 +4,9 @@
 #include "analyzer/cmd/shared/reading.h"
 
 #include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/load/header.h"
+#include "analyzer/out/out_escape.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +37,24 @@ void reading_print_header(const struct load *load)
 	reading_begin_header(load);
 	if (!table_args.csv)
 		putchar('\n');
+}
+
+char *reading_words(int count, const char *const *traces)
+{
+	char *const dirs = out_escape_shell(load_debug_dirs());
+	char *all = mem_print("%s%s", *load_debug_dirs() ? "--debug-dir " : "",
+			      *load_debug_dirs() ? dirs : "");
+
+	for (int i = 0; i < count; i++) {
+		char *const word = out_escape_shell(traces[i]);
+		char *const before = all;
+
+		all = mem_print("%s%s%s%s", before, *before ? " " : "",
+				traces[i][0] == '-' ? "./" : "", word);
+		mem_free_all(before, word);
+	}
+	mem_free(dirs);
+	return all;
 }
 
 /* Does the user name a column of memory, or all of them? */

@@ -31,6 +31,10 @@ enum cmd_exit reading_run(const struct cmd *, int count, char **operands);
  * nothing is given, or only something that is there as a file. */
 int reading_take_function(struct reading *, const char *also);
 
+/* Traces, and --debug-dir, for a command that is printed: words of a shell, of
+ * which no trace is an option. The caller frees them. */
+char *reading_words(int count, const char *const *traces);
+
 /* The header at the top of the report; with --csv, what was lost as comments on
  * stderr. _begin leaves out the empty line below it, for notes that follow. */
 void reading_print_header(const struct load *);

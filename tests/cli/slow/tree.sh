@@ -1,6 +1,7 @@
 #!/bin/bash
 # The command that weft slow prints, as it is, shows the slowest call alone; --thread leaves
-# the others' calls out.
+# the others' calls out. The command names a function that was found by the last part of its
+# name, a trace that looks like an option, and --debug-dir so that it runs, too.
 # SPDX-License-Identifier: MIT
 . tests/cli/same.inc
 make_trace t coroutines=1 chunks=6 threads=3
@@ -29,5 +30,11 @@ while read -r count tid; do
 		tail -n +2 | wc -l)" = "$count" ] || fail "thread $tid"
 done <"$T/calls"
 [ "$(wc -l <"$T/calls")" = 3 ] || fail "no three threads"
+make_trace -d coroutines=1 chunks=6 threads=3 taking=1
+ran=$(cd "$T" && "$W" slow -n 1 --debug-dir . --debug-dir "$T" body -- -d \
+	2>/dev/null | grep '^weft tree')
+(cd "$T" && eval "\"$W\" ${ran#weft }") 2>/dev/null | grep -q 'at::body(int)' ||
+	fail "does not run: $ran"
+[[ $ran = *" --debug-dir .:$T "* ]] || fail "where are names from? $ran"
 same no-thread 2 "$W" slow --thread nobody '*0x1000' t
 exit 0
