@@ -203,7 +203,7 @@ static void pass_wrapper(const struct work *w, struct explain_finding *f)
 		best = of[from] > of[best] ? from : best;
 	}
 	mem_free(of);
-	if (best == 0 || others > 0 || sleeps / 2 > calls ||
+	if (best == 0 || others > 0 || sleeps > calls ||
 	    ran > f->time / WAIT_TIMES)
 		return;
 	f->through = f->other;
