@@ -1,7 +1,7 @@
 /* test_explain.c - made-up sessions: what waits is told from what has no core,
  * and nothing is told of what took next to none of the time.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/findings/explain.h"
+#include "analyzer/cmd/explain/explain_seen.h"
 #include "tests/test.h"
 #include "tests/unit/sessions.h"
 
@@ -157,6 +157,27 @@ void test_explain_memory_grows(void)
 	}
 	seen = (struct explain_seen){ 0 };
 	session_free(session);
+}
+
+/* Of 1, which is C, and 2, which is Lua: what Lua takes late may be garbage,
+ * and is named only if it was kept early, too. */
+void test_explain_names_lua_second_if_it_keeps(void)
+{
+	double grown[] = { 0, 600, 400 }, lua[] = { 0, 0, 400 };
+	double early[] = { 0, 0, 0 }, late[] = { 0, 600, 400 };
+	const struct explain_takers by = { grown, lua, early, late, 3 };
+	struct explain_heap heap = { .half = 1000, .end = 2000 };
+
+	explain_choose_taker(&heap, &by);
+	CHECK(heap.func == 1 && heap.second == 0);
+	lua[2] = 0;
+	explain_choose_taker(&heap, &by);
+	CHECK(heap.func == 1 && heap.second == 2);
+	lua[2] = 400;
+	early[1] = 600;
+	early[2] = 400;
+	explain_choose_taker(&heap, &by);
+	CHECK(heap.func == 1 && heap.second == 2 && heap.steady > 0);
 }
 
 /* That threads are never joined is a fault, whatever else takes long; and what

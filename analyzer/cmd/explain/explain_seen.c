@@ -230,23 +230,21 @@ static int find_waits(struct load *load, struct explain_seen *to,
 #define SECOND_SHARE 0.15 /* of the same: who took as much is named, too */
 #define HALF (16. / 7)   /* of the time, as quarters of all but an eighth */
 
-/* By function: bytes in use at the end more than at half of the time; lua: of
- * those, what Lua's own code took. Of the time after its first eighth: early:
- * bytes that last from its second quarter on more than from its first; late:
- * from its third more than from its second. */
-struct takers {
-	double *grown, *lua, *early, *late;
-	size_t funcs;
-};
-
-/* Lua's own libraries take memory for the Lua function that calls them. */
+/* Lua's own libraries and programs take memory for the Lua function that calls
+ * them: lua, liblua5.1.so.0, luajit-2.1.0-beta3; others only begin likewise. */
 static bool is_lua_library(struct func_table *funcs, func_id id)
 {
 	const struct func *const f = func_get(funcs, id);
-	const char *const name = f->kind != FUNC_NATIVE ? "" :
+	const char *name = f->kind != FUNC_NATIVE ? "" :
 		text_base_name(func_elf(funcs, f->module)->path);
 
-	return strncmp(name, "liblua", 6) == 0 || strncmp(name, "lua", 3) == 0;
+	name += text_begins(name, "lib") ? 3 : 0;
+	if (!text_begins(name, "lua"))
+		return false;
+	name += text_begins(name, "luajit") ? 6 : 3;
+	name += *name == '-';
+	return *name == '\0' || (*name >= '0' && *name <= '9') ||
+	       text_begins(name, ".so");
 }
 
 static func_id asker_of(const struct heap *h, struct func_table *funcs,
@@ -266,7 +264,7 @@ static func_id asker_of(const struct heap *h, struct func_table *funcs,
 	return taker;
 }
 
-static void add_rows(const struct takers *by, const struct session *s,
+static void add_rows(const struct explain_takers *by, const struct session *s,
 		     const struct heap *h, const struct heap_table *t,
 		     bool is_all)
 {
@@ -286,14 +284,21 @@ static void add_rows(const struct takers *by, const struct session *s,
 	}
 }
 
-/* Then whoever took much, too, beside the one that took most. */
+static bool is_luas(const struct explain_takers *by, func_id f)
+{
+	return by->lua[f] > by->grown[f] / 2;
+}
+
+/* Then whoever took much, too, beside the one that took most; of what does not
+ * last, it may not be Lua's either. */
 static void choose_second(struct explain_heap *to, const double *took,
-			  size_t funcs, double all)
+			  const struct explain_takers *by, double all)
 {
 	func_id second = 0;
 
-	for (func_id f = 1; f < funcs; f++)
-		if (f != to->func && took[f] > (second ? took[second] : 0))
+	for (func_id f = 1; f < by->funcs; f++)
+		if (f != to->func && (to->steady > 0 || !is_luas(by, f)) &&
+		    took[f] > (second ? took[second] : 0))
 			second = f;
 	if (to->func == 0 || all <= 0 || !second ||
 	    took[second] < SECOND_SHARE * all)
@@ -321,7 +326,8 @@ static func_id most_of(const double *by, size_t funcs, double *sum)
  * what it kept early and late. Is there little, as where the growth began late,
  * it counts what is kept late, and the growth itself; but not of Lua, because
  * that may be garbage. */
-static void choose_taker(struct explain_heap *to, const struct takers *by)
+void explain_choose_taker(struct explain_heap *to,
+			  const struct explain_takers *by)
 {
 	const double least = (to->end - to->half) * LEAST_STAYS;
 	double *const keeps = mem_alloc(by->funcs * sizeof(*keeps));
@@ -339,15 +345,15 @@ static void choose_taker(struct explain_heap *to, const struct takers *by)
 		to->stays = f && sum >= least ? by->late[f] / sum : 0;
 		if (to->stays <= 0)
 			f = most_of(took = by->grown, by->funcs, &sum);
-		if (by->lua[f] > by->grown[f] / 2)
+		if (is_luas(by, f))
 			f = 0;
 		to->steady = 0;
 	}
 	to->func = f;
 	to->grown = by->grown[f];
-	to->is_lua = by->lua[f] > by->grown[f] / 2;
-	choose_second(to, took, by->funcs, to->stays > 0 ? sum :
-		      to->end - to->half);
+	to->is_lua = is_luas(by, f);
+	choose_second(to, took, by,
+		      to->stays > 0 ? sum : to->end - to->half);
 	mem_free(keeps);
 }
 
@@ -380,8 +386,8 @@ static void sum_takers(struct explain_heap *to, const struct session *s,
 	const ticks end = from + to->until;
 	const size_t funcs = func_count(s->funcs) + 1;
 	double *const all = mem_alloc(4 * funcs * sizeof(*all));
-	const struct takers by = { all, all + funcs, all + 2 * funcs,
-				   all + 3 * funcs, funcs };
+	const struct explain_takers by = {
+		all, all + funcs, all + 2 * funcs, all + 3 * funcs, funcs };
 	struct heap_table t;
 
 	heap_sum_up(h, threads, from + to->since / 4, end, &t);
@@ -393,7 +399,7 @@ static void sum_takers(struct explain_heap *to, const struct session *s,
 	mem_free(t.rows);
 	heap_sum_up(h, threads, from + to->since / 2 * 3, end, &t);
 	to->later = t.all.before.bytes;
-	choose_taker(to, &by);
+	explain_choose_taker(to, &by);
 	mem_free_all(t.rows, all);
 }
 

@@ -29,3 +29,16 @@ int explain_see(struct load *, struct explain_seen *, struct explain_told[2]);
  * something. 0, or -1: an error was added. */
 int explain_see_slow(struct load *, struct explain *);
 void explain_unsee(struct explain_seen *, struct explain_told[2]);
+
+/* By function: bytes in use at the end more than at half of the time; lua: of
+ * those, what Lua's own code took. Of the time after its first eighth: early:
+ * bytes that last from its second quarter on more than from its first; late:
+ * from its third more than from its second. */
+struct explain_takers {
+	double *grown, *lua, *early, *late;
+	size_t funcs;
+};
+
+/* Of these, and of half and end: func, and all that is said of it and of the
+ * second one. */
+void explain_choose_taker(struct explain_heap *, const struct explain_takers *);
