@@ -76,7 +76,7 @@ static const char script[] =
 	"  subscribe({ topic = ('t'):rep(900) .. i })\n"
 	"end\n"
 	"local function wait_for_reply(i)\n"
-	"  local mine = ('r'):rep(200) .. i\n"
+	"  local mine = ('r' .. i):rep(500)\n"
 	"  coroutine.yield()\n"
 	"  return mine\n"
 	"end\n"
