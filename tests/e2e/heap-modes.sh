@@ -97,7 +97,7 @@ int main(void)
 END
 gcc -O1 -finstrument-functions -o "$T/crowd" "$T/crowd.c" || fail "no compiler"
 record --heap=exact -- "$T/crowd" || fail "weft record fails"
-"$WEFT" heap --csv "$T/trace" 2>"$T/report.err" | awk -F, '/,thread$/ {
+"$WEFT" heap --csv "$T/trace" 2>"$T/report.err" | awk -F, '$12 == "thread" {
 	ok = $1 == 1000 && $2 == 1 && $5 == 3000000 && $6 == 3000 }
 	END { exit !ok }' || fail "3,000 threads: $("$WEFT" heap "$T/trace")"
 exit 0
