@@ -37,7 +37,8 @@ static const struct opt opts[] = {
 /* What is printed of. All is borrowed. */
 struct printer {
 	struct session *session;
-	struct flat *flat;       /* its shares are those of weft report */
+	ticks all, *of;          /* by func_id; as in weft report: of the CPU */
+	bool is_cpu;             /* where switches tell that, else self */
 	struct sym_options options;
 	struct arena *arena;
 	size_t printed;          /* functions */
@@ -309,24 +310,21 @@ static void print_notes(const struct printer *p, const struct subject *s)
 			  "lines may be others\n", s->path);
 }
 
-/* The function's part of all time on the CPU, as in weft report: samples have
- * those of the recording's own code beside them, and notes only Lua's. */
-static void print_share(const struct printer *p, const struct func *func)
+/* A function's part of all time on the CPU: samples have those of the
+ * recording's own code beside them, and notes only Lua's. */
+static void find_shares(struct printer *p)
 {
-	const struct flat *const t = p->flat;
-	const ticks all = t->has_switches ? t->cpu : t->self;
-	char a[OUT_NUMBER];
-	ticks sum = 0;
+	struct flat *const t = flat_new(p->session, NULL);
 
+	p->is_cpu = t->has_switches;
+	p->all = p->is_cpu ? t->cpu : t->self;
+	p->of = mem_alloc((func_count(p->session->funcs) + 1) * sizeof(*p->of));
 	for (size_t i = 0; i < t->count; i++) {
 		const struct figures *const f = &t->rows[i].f;
 
-		if (func_get(p->session->funcs, f->func) == func)
-			sum += t->has_switches ? f->cpu : f->self;
+		p->of[f->func] += p->is_cpu ? f->cpu : f->self;
 	}
-	if (all > 0)
-		printf(", %s of all %s", out_number_share(a, sum, all),
-		       t->has_switches ? "CPU time" : "time");
+	flat_free(t);
 }
 
 static void print_head(const struct printer *p, const struct subject *s)
@@ -342,7 +340,10 @@ static void print_head(const struct printer *p, const struct subject *s)
 		  func_language(s->func), place[0] ? ", " : "", place,
 		  out_number_many(a, s->lines.own + s->lines.below,
 				  "samples"));
-	print_share(p, s->func);
+	if (p->all > 0)
+		printf(", %s of all %s", out_number_share(a,
+			p->of[s->places->func], p->all),
+		       p->is_cpu ? "CPU time" : "time");
 	printf("; one is %s of CPU time\n",
 	       out_number_time(a, period));
 	if (s->lines.probe > 0)
@@ -402,15 +403,10 @@ static void show_all(struct load *load, const struct lines_place *places,
 		     size_t count)
 {
 	struct printer p = { .session = load->session,
-			     .flat = flat_new(load->session, NULL),
 			     .options = load_sym_options(load),
 			     .arena = arena_new() };
 
-	/* Of times, it shows none but a reference's. */
-	if (!(load->session->net.is_net & NET_REFERENCE)) {
-		load->session->net.is_net = 0;
-		load->is_raw = false;
-	}
+	find_shares(&p);
 	reading_print_header(load);
 	for (size_t i = 0, next; i < count; i = next) {
 		next = i + 1;
@@ -418,7 +414,7 @@ static void show_all(struct load *load, const struct lines_place *places,
 			next++;
 		show_function(&p, &places[i], next - i);
 	}
-	flat_free(p.flat);
+	mem_free(p.of);
 	arena_free(p.arena);
 }
 
