@@ -63,8 +63,8 @@ static void give_compiled(struct session *s, const double *times)
 }
 
 /* All that Lua took may be any function's, or not: twice the error reaches from
- * nothing to all. Of a function's nodes it does so in their proportions. What
- * all take together is known. */
+ * nothing to all, of several functions as of one. Of a function's nodes it does
+ * so in their proportions. What all take together is known. */
 static void doubt(struct session *s)
 {
 	struct cct *const t = s->cct;
@@ -89,7 +89,7 @@ static void doubt(struct session *s)
 			cct_division_give(t, id, &(struct cct_division){
 				.doubt = part * variance, .share = took / all,
 				.cross = part * variance,
-				.all = funcs * variance });
+				.all = funcs * variance, .most = variance });
 	}
 	mem_free(of);
 }

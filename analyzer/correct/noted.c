@@ -170,6 +170,7 @@ static void find_owner(struct session *s, struct owners *o, node_id id)
 	const uint64_t self = cct_get(t, id)->self;
 	const uint64_t off = cct_cpu_of(t, id).off;
 	struct owner *const at = &o->at[id];
+	struct cct_division given = { .all = 0 };
 
 	o->of[id] = is_noted(t, id) ? o->of[cct_get(t, id)->parent] : id;
 	if (o->of[id] != id)
@@ -178,7 +179,11 @@ static void find_owner(struct session *s, struct owners *o, node_id id)
 				  (double)s->tick_hz / 1e9;
 	at->ran = self > off ? (double)(self - off) : 0;
 	at->variance = of ? of->variance : 0;
-	at->divided = of ? cct_division_variance(&of->division) : 0;
+	if (!of)
+		return;
+	cct_division_add_given(&given, t, id);
+	at->divided = cct_division_variance(&of->division) +
+		      cct_division_variance(&given);
 }
 
 static struct owners find_owners(struct session *s)

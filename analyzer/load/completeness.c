@@ -334,8 +334,8 @@ static void tell_jit(struct teller *t, const struct session *s)
 	char slower[80] = "";
 	const char *const sum = !(s->net.is_net & NET_REFERENCE) ? "" :
 		"; the reference knows the sum of Lua's time, and it is "
-		"divided as the interpreter's: ± of a Lua function is what "
-		"all of Lua took";
+		"divided as the interpreter's: twice ± of a Lua function "
+		"reaches from 0 to this sum";
 
 	if (r->kind == REFERENCE_RUN && r->ns > 0 && recorded > r->ns)
 		snprintf(slower, sizeof(slower), "; recorded, the program took "

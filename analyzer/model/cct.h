@@ -73,8 +73,9 @@ struct cct_division {
 	double share;       /* of the function's time, times these parts */
 	double all;         /* the doubts of all nodes of the function; what has
 	                     * another sum is of another function, or session */
-	double others;      /* the variances of such that rows added, */
-	double given;       /* and of what a node was given of such */
+	double most;        /* doubt that any of these can have, as the sum of
+	                     * all is known; 0: no limit */
+	double others;      /* the variances of such that rows added */
 };
 
 /* What samples of the program tell of a node's self time. */
@@ -273,8 +274,9 @@ void cct_division_add(struct cct_division *to,
 /* The node has a part of another function's time, or of another session's, or
  * of several functions' as if these were one. */
 void cct_division_give(struct cct *, node_id to, const struct cct_division *);
-/* Without what nodes were given, which is in cct_division_below. */
-double cct_division_own(const struct cct_division *);
+/* Add what a node was given so. */
+void cct_division_add_given(struct cct_division *to, const struct cct *,
+			    node_id);
 double cct_division_variance(const struct cct_division *);
 /* Of a net tree, by node: the variance of how the times of other functions than
  * its own are divided, as far as these lie below it, or were given to it. The

@@ -80,7 +80,7 @@ static void push(struct forks *f, node_id node)
 static void pop(struct forks *f, node_id above)
 {
 	const struct fork last = f->at[--f->count];
-	const double variance = cct_division_own(&last.sum);
+	const double variance = cct_division_variance(&last.sum);
 
 	f->variance[last.node] += variance;
 	if (f->t->sampled[last.node].division.all == f->all)

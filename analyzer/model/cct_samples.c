@@ -12,21 +12,23 @@
 /* ---- how exactly a sum is divided --------------------------------------- */
 
 /* Of a part s of a sum, whose own doubt is q of Q, q (1-s)^2 + (Q-q) s^2; here
- * each node's part may have been made shorter since. */
+ * each node's part may have been made shorter since. If the sum is known, these
+ * two are one error: what a part has too much, the others lack. */
 static double of_parts(const struct cct_division *d)
 {
-	return fmax(d->doubt - 2 * d->share * d->cross +
-		    d->share * d->share * d->all, 0);
-}
+	const double square = d->share * d->share, rest = d->all - d->cross;
+	const double own = d->doubt - 2 * d->share * d->cross +
+			   square * d->cross;
 
-double cct_division_own(const struct cct_division *d)
-{
-	return d->others + of_parts(d);
+	if (d->most <= 0)
+		return fmax(own + square * rest, 0);
+	return fmax(fmax(own * fmin(d->most / d->cross, 1),
+			 square * fmin(d->most, rest)), 0);
 }
 
 double cct_division_variance(const struct cct_division *d)
 {
-	return fmax(d->given, 0) + cct_division_own(d);
+	return d->others + of_parts(d);
 }
 
 static bool is_one(const struct cct_division *a, const struct cct_division *b)
@@ -40,12 +42,12 @@ static void add_parts(struct cct_division *to, const struct cct_division *more)
 	to->cross += more->cross;
 	to->share += more->share;
 	to->all = fmax(to->all, more->all);
+	to->most = fmax(to->most, more->most);
 }
 
 void cct_division_add(struct cct_division *to, const struct cct_division *more)
 {
 	to->others += more->others;
-	to->given += more->given;
 	if (is_one(to, more))
 		add_parts(to, more);
 	else
@@ -57,7 +59,6 @@ void cct_division_give(struct cct *t, node_id to,
 		       const struct cct_division *more)
 {
 	struct cct_sampled *const of = &t->sampled[to];
-	struct cct_given *at;
 	uint64_t key;
 	uint32_t *known;
 
@@ -65,14 +66,18 @@ void cct_division_give(struct cct *t, node_id to,
 	t->given_of = t->given_of ? t->given_of : map_new();
 	known = map_put(t->given_of, to, key);
 	if (*known == 0) {
-		at = vec_add(&t->given, &t->given_room, &t->givens);
-		*at = (struct cct_given){ .node = to, .next = of->given };
+		*vec_add(&t->given, &t->given_room, &t->givens) =
+			(struct cct_given){ .node = to, .next = of->given };
 		*known = of->given = (uint32_t)t->givens;
 	}
-	at = &t->given[*known - 1];
-	of->division.given -= of_parts(&at->of);
-	add_parts(&at->of, more);
-	of->division.given += of_parts(&at->of);
+	add_parts(&t->given[*known - 1].of, more);
+}
+
+void cct_division_add_given(struct cct_division *to, const struct cct *t,
+			    node_id id)
+{
+	for (uint32_t i = t->sampled[id].given; i > 0; i = t->given[i - 1].next)
+		cct_division_add(to, &t->given[i - 1].of);
 }
 
 static void join_division(struct cct *t, node_id to, const struct cct *from,

@@ -384,10 +384,13 @@ void node_totals_cut(struct node_totals *p, struct cct *t, node_id id,
 
 	p->total[id] = own ? cct_get(t, id)->self : 0;
 	if (p->raw) {
+		struct cct_division given = { .all = 0 };
+
+		if (own)
+			cct_division_add_given(&given, t, id);
 		p->raw[id] = own ? cct_sampled_of(t, id)->raw : 0;
 		p->variance[id] = own ? cct_sampled_of(t, id)->variance : 0;
-		p->below[id] = !own ? 0 : fmax(0,
-			cct_sampled_of(t, id)->division.given);
+		p->below[id] = cct_division_variance(&given);
 	}
 	if (p->off) {
 		p->off[id] = own ? cpu.off : 0;
@@ -449,9 +452,10 @@ void figures_add_total(struct figures *f, const struct node_totals *p,
 
 void figures_add_division(struct figures *f, struct cct *t, node_id id)
 {
-	if (cct_is_net(t))
-		cct_division_add(&f->division,
-				 &cct_sampled_of(t, id)->division);
+	if (!cct_is_net(t))
+		return;
+	cct_division_add(&f->division, &cct_sampled_of(t, id)->division);
+	cct_division_add_given(&f->given, t, id);
 }
 
 void figures_add(struct figures *f, const struct figures *more)
@@ -468,6 +472,7 @@ void figures_add(struct figures *f, const struct figures *more)
 	f->self_variance += more->self_variance;
 	f->total_variance += more->total_variance;
 	cct_division_add(&f->division, &more->division);
+	cct_division_add(&f->given, &more->given);
 	f->below_variance += more->below_variance;
 	f->cpu += more->cpu;
 	f->off += more->off;
@@ -497,10 +502,11 @@ METRIC_GETTER(metric_error)
 	const bool of_total = m->name[0] == 't';
 	const bool of_cpu = (m->flags & METRIC_SWITCHES) != 0;
 	const double variance = of_total ? f->total_variance +
-		f->below_variance + cct_division_own(&f->division) :
-		f->self_variance + cct_division_variance(&f->division);
+		f->below_variance : f->self_variance +
+		cct_division_variance(&f->given);
 
-	v->count = (uint64_t)(sqrt(variance) + 0.5);
+	v->count = (uint64_t)(sqrt(variance +
+		cct_division_variance(&f->division)) + 0.5);
 	v->whole = of_total ? of_cpu ? f->total_cpu : f->total :
 		   of_cpu ? f->cpu : f->self;
 	v->unit = v->count > v->whole ? METRIC_TIME : METRIC_SHARE;

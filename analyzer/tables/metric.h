@@ -216,7 +216,7 @@ struct figures {
 	double self_variance, total_variance;
 	/* Beside them, of how functions' times are divided among stacks: of
 	 * self, and of what total has of other functions'. */
-	struct cct_division division;
+	struct cct_division division, given; /* the latter: to its nodes */
 	double below_variance;
 	/* On and off the CPU: parts of self, and of total; 0 without switches.
 	 * The rest of them is time for which switches are not known. */
