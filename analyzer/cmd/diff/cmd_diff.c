@@ -120,8 +120,8 @@ static void print_moved(const struct sides *sides)
 				  text[0] ? ", " : "", f->file, g->file);
 	}
 	if (count > 0)
-		table_note("note: matched by name across files: %s of Lua "
-			   "(%s%s)", out_number_many(funcs, count, "functions"),
+		table_note("note: matched across files: %s of Lua (%s%s)",
+			   out_number_many(funcs, count, "functions"),
 			   text, map_count(pairs) > FILES_NAMED ? ", ..." : "");
 	diff_match_fini(&m);
 	map_free(pairs);
@@ -470,7 +470,8 @@ const struct cmd cmd_diff = {
 	"\n"
 	"Functions are the same if their build-id and offset are (Lua:\n"
 	"source and lines); in another build, if their name and file are;\n"
-	"if the file has another name, by name alone, where that is clear.\n"
+	"if the file is another one, by name, or by their lines in a file\n"
+	"of the same name, where that is clear.\n"
 	"chance is the probability that sessions without a change differ as\n"
 	"much: Welch's t-test, times the number of rows. Rows that may be\n"
 	"chance (over 5%) are listed last, and only with --all or --csv. With\n"
