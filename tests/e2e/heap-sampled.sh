@@ -84,6 +84,8 @@ both() {
 	"$WEFT" explain "$T/trace" >"$T/said" || fail "weft explain"
 	grep -q 'keep took [0-9.]*% of .*; hoard took [0-9.]*%' "$T/said" ||
 		{ cat "$T/said"; return 1; }
+	"$WEFT" explain --json "$T/trace" | grep -q '"second": "hoard"' ||
+		fail "JSON does not name hoard"
 }
 one_of 6 both
 record --heap -- "$T/leak" || fail "weft record fails"

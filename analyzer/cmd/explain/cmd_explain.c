@@ -452,6 +452,13 @@ static void json_holder(const struct explain_lock *lock,
 		json_text("meanwhile", told->meanwhile);
 }
 
+static void json_heap(const struct teller *t, const struct explain_heap *h)
+{
+	printf(",\n  \"grown_bytes\": %.0f", explain_heap_growth(h));
+	if (h->second)
+		json_text("second", name_of(t, h->second));
+}
+
 static void json_slow(struct teller *t, const struct explain_finding *f)
 {
 	if (f->few > 1) {
@@ -475,6 +482,8 @@ static void print_json(struct teller *t)
 		json_text("function", name_of(t, f->func));
 		if (f->other)
 			json_text("other", name_of(t, f->other));
+		if (f->through)
+			json_text("through", name_of(t, f->through));
 		printf(",\n  \"calls\": %" PRIu64, f->calls);
 		if (f->other_calls)
 			printf(",\n  \"other_calls\": %" PRIu64,
@@ -487,8 +496,7 @@ static void print_json(struct teller *t)
 		if (f->lock)
 			json_holder(f->lock, told_of(t, f));
 		if (f->heap)
-			printf(",\n  \"grown_bytes\": %.0f",
-			       explain_heap_growth(f->heap));
+			json_heap(t, f->heap);
 		if (f->thread != CCT_ALL_THREADS)
 			printf(",\n  \"tid\": %" PRIu32,
 			       t->session->threads[f->thread].tid);
