@@ -137,7 +137,7 @@ DEB_SOURCE := $(DEB)/weft-$(VERSION)
 comma_list = $(shell tests/deps.sh -l build | sed 's/ /, /g')
 
 deb:
-	@$(if $(filter -a%,$(DEB_FLAGS)),,tests/deps.sh build deb)
+	@$(if $(filter -a% -t% -d --host-%,$(DEB_FLAGS)),,tests/deps.sh build deb)
 	@rm -rf $(DEB)
 	@mkdir -p $(DEB_SOURCE)
 	@cp -a Makefile LICENSE tracepoints tracer analyzer tests docs $(DEB_SOURCE)

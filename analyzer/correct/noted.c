@@ -49,10 +49,11 @@ static bool is_lua_library(const struct session *s,
 	const char *const base = strrchr(path, '/');
 	const char *const file = base ? base + 1 : path;
 
-	if (begins(file, "liblua"))
+	if (func_elf_is_lua(s->funcs, p->module) &&
+	    (!p->name || begins(file, "lib")))
 		return true;
 	if (!p->name)
-		return begins(file, "luajit") || begins(file, "lua5");
+		return false;
 	return begins(p->name, "lj_") ||
 	       (begins(p->name, "lua") && p->name[3] != '\0' &&
 		p->name[4] == '_');

@@ -325,17 +325,21 @@ static uint64_t jit_off(const struct session *s)
 	return off;
 }
 
-/* The CPU time of a run before says how much slower that makes the program. */
-static void tell_jit(struct teller *t, const struct session *s)
+/* The CPU time of a run before says how much slower that makes the program.
+ * Profiles do not have the error of how Lua's sum is divided. */
+static void tell_jit(struct teller *t, const struct load *load)
 {
+	const struct session *const s = load->session;
 	const struct reference *const r = &s->reference;
 	const double recorded = (double)session_ns(s, s->net.raw);
 	const uint64_t off = jit_off(s);
 	char slower[80] = "";
 	const char *const sum = !(s->net.is_net & NET_REFERENCE) ? "" :
 		"; the reference knows the sum of Lua's time, and it is "
-		"divided as the interpreter's: twice ± of a Lua function "
-		"reaches from 0 to this sum";
+		"divided as the interpreter's: ";
+	const char *const error = !sum[0] ? "" : load->is_profile ?
+		"± does not contain what that changes" :
+		"twice ± of a Lua function reaches from 0 to this sum";
 
 	if (r->kind == REFERENCE_RUN && r->ns > 0 && recorded > r->ns)
 		snprintf(slower, sizeof(slower), "; recorded, the program took "
@@ -344,8 +348,8 @@ static void tell_jit(struct teller *t, const struct session *s)
 		say(t, "LuaJIT's compiler was off in %" PRIu64 " of %" PRIu64
 		    " Lua states: counts are exact; times are the "
 		    "interpreter's, which ranks functions otherwise (weft "
-		    "record --lua sampled leaves it on)%s%s", off,
-		    s->vm_count + s->beyond.vms, sum, slower);
+		    "record --lua sampled leaves it on)%s%s%s", off,
+		    s->vm_count + s->beyond.vms, sum, error, slower);
 }
 
 /* Only functions that are in the figures count. */
@@ -381,11 +385,11 @@ static void tell_lumped(struct teller *t, const struct session *s)
 		    out_number_many(text, count, "functions"), first->name);
 }
 
-static void tell_lua(struct teller *t, const struct session *s)
+static void tell_lua(struct teller *t, const struct load *load)
 {
-	tell_jit(t, s);
-	tell_late(t, s);
-	tell_lumped(t, s);
+	tell_jit(t, load);
+	tell_late(t, load->session);
+	tell_lumped(t, load->session);
 }
 
 /* Switches that no hook saw, but that followed from what came after. */
@@ -742,7 +746,7 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 	tell_calibrated(&t, load);
 	if (load->session->net.is_net && load->is_raw)
 		say(&t, "the times of other sessions are as recorded");
-	tell_lua(&t, s);
+	tell_lua(&t, load);
 	tell_trouble(&t, s);
 	tell_unnamed(&t, s);
 	if (load->in.trouble[0])

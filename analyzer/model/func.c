@@ -79,6 +79,20 @@ bool func_is_libc(struct func_table *t, func_id id)
 	       strncmp(name, "libc-2.", 7) == 0;
 }
 
+bool func_elf_is_lua(struct func_table *t, elf_id id)
+{
+	const char *name = text_base_name(func_elf(t, id)->path);
+
+	name += text_begins(name, "lib") ? 3 : 0;
+	if (!text_begins(name, "lua"))
+		return false;
+	name += text_begins(name, "luajit") ? 6 : 3;
+	name += *name == '-';
+	name += strspn(name, "0123456789.");
+	return *name == '\0' || text_begins(name, "so") ||
+	       text_begins(name, "-beta") || text_begins(name, "-c++");
+}
+
 struct elf_module *func_elf(struct func_table *t, elf_id id)
 {
 	static char no_path[] = "";

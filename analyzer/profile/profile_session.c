@@ -26,6 +26,7 @@ struct profile_session {
 	 * them. */
 	node_id length, cpu, sampled, counted;
 	uint64_t lengths;            /* calls in rows of PROFILE_LENGTH */
+	uint64_t noted;              /* ticks in rows of PROFILE_COUNTED */
 	size_t room[PROFILE_KINDS];  /* of the session's arrays */
 };
 
@@ -400,6 +401,8 @@ static int add_counted(struct profile_session *p, const void *row)
 	calls = cct_get(t, p->counted)->calls;
 	if (from->untimed > calls || from->brief > calls - from->untimed)
 		return damaged("counted calls");
+	if (from->noted >> 50 != 0 || (p->noted += from->noted) >> 50 != 0)
+		return damaged("too many ticks");
 	cct_get(t, p->counted)->calls -= from->untimed + from->brief;
 	cct_add_untimed(t, p->counted, from->untimed);
 	cct_add_brief(t, p->counted, from->brief);

@@ -63,6 +63,8 @@ static void add_node(struct work *w, node_id id)
 	figures_add_own(&row->f, w->cct, id);
 	if (w->groups->group[group].func == cct_get(w->cct, id)->func)
 		figures_add_division(&row->f, w->cct, id);
+	else if (cct_is_net(w->cct))
+		cct_division_add_given(&row->f.given, w->cct, id);
 	if (cct_path_is_outermost(w->path, id))
 		figures_add_total(&row->f, &w->totals, id);
 	else

@@ -443,7 +443,8 @@ void test_diff_knows_errors_of_profiles(void)
 	struct session *const sides[][2] = {
 		{ before, after }, { a, b }, { a, after }, { before, b } };
 
-	for (size_t i = 0; a && b && i < 8; i++) {
+	REQUIRE(a && b);
+	for (size_t i = 0; i < 8; i++) {
 		struct diff *d;
 
 		if (i == 4)

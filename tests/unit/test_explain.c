@@ -180,6 +180,18 @@ void test_explain_names_lua_second_if_it_keeps(void)
 	CHECK(heap.func == 1 && heap.second == 2 && heap.steady > 0);
 }
 
+/* What took a block that another function made larger has given it away. */
+void test_explain_takes_no_function_for_lua_that_gave_away(void)
+{
+	double grown[] = { 0, -10, 0 }, lua[] = { 0, 0, 0 };
+	double early[] = { 0, 0, 0 }, late[] = { 0, 600, 0 };
+	const struct explain_takers by = { grown, lua, early, late, 3 };
+	struct explain_heap heap = { .half = 1000, .end = 2000 };
+
+	explain_choose_taker(&heap, &by);
+	CHECK(heap.func == 1 && !heap.is_lua);
+}
+
 /* That threads are never joined is a fault, whatever else takes long; and what
  * they wait for is told as an event only where it is no lock. */
 void test_explain_threads_and_what_they_wait_for(void)

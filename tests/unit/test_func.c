@@ -27,6 +27,28 @@ void test_func_modules_are_their_build_ids(void)
 	func_table_free(t);
 }
 
+void test_func_knows_the_files_of_lua(void)
+{
+	static const char *const of_lua[] = { "/usr/bin/lua", "/usr/bin/lua5.4",
+		"/usr/lib/liblua5.1.so.0.0.0", "/lib/liblua5.4-c++.so.0",
+		"/lib/liblua.so.5.4", "/usr/bin/luajit-2.1.0-beta3",
+		"/lib/libluajit-5.1.so.2.1.0", "lua5.3" };
+	static const char *const others[] = { "/lib/liblua5.1-socket.so.2.0.0",
+		"/lib/liblua5.3-lpeg.so.2", "/lib/libluasandbox.so",
+		"/bin/lua_leaks", "/lib/luasql.so", "/bin/lua-server", "a" };
+	struct func_table *const t = func_table_new();
+	const size_t count = sizeof(of_lua) / sizeof(*of_lua);
+
+	for (size_t i = 0; i < count; i++)
+		CHECK(func_elf_is_lua(t, func_module(t, of_lua[i], NULL, 0,
+						     1)));
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		CHECK(!func_elf_is_lua(t, func_module(t, others[i], NULL, 0,
+						      1)));
+	CHECK(!func_elf_is_lua(t, 0));
+	func_table_free(t);
+}
+
 void test_func_native_is_module_and_offset(void)
 {
 	struct func_table *const t = func_table_new();

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
 #include "analyzer/correct/correct.h"
-#include "analyzer/tables/metric.h"
+#include "analyzer/tables/flat.h"
 #include "tracepoints/chunk.h"
 #include "tests/test.h"
 
@@ -919,6 +919,8 @@ static node_id add_interpreted(node_id parent, uint32_t line, unsigned ms)
 	const node_id id = cct_child(s->cct, parent,
 				     func_lua(s->funcs, &at, ""), 0);
 
+	func_get(s->funcs, cct_get(s->cct, id)->func)->file =
+		line < 9 ? "x.lua" : "y.lua";
 	cct_get(s->cct, id)->calls = 1;
 	cct_get(s->cct, id)->self = ms * MS;
 	sample(id, KERNEL, ms, 1);
@@ -935,6 +937,8 @@ static node_id begin_interpreted(void)
 	s->vm_count = 1;
 	s->place_count = PLACES;
 	s->places[COPY].offset = 1;
+	s->places[OTHER].module = s->places[PROBE].module =
+		func_module(s->funcs, "/bin/host", NULL, 0, 4096);
 	host = add_sampled(root, "host", 1, 700, 0, 0);
 	sample(host, OTHER, 700, 1);
 	return host;
@@ -987,7 +991,11 @@ void test_net_interpreted_lua_may_have_taken_anything_of_its_sum(void)
 static void check_many(unsigned stacks)
 {
 	const unsigned ms[PLACES] = { [OTHER] = 700, [COPY] = 400 };
+	const struct flat_options by_file = { .by = GROUP_FILE,
+					      .thread = CCT_ALL_THREADS };
 	node_id host, at[10], others[100];
+	struct flat *flat;
+	double is = 0;
 
 	host = begin_interpreted();
 	for (unsigned i = 0; i < stacks; i++)
@@ -1005,6 +1013,15 @@ static void check_many(unsigned stacks)
 	      doubt_of(others, 100) <= 202 * (double)MS);
 	CHECK(doubt_of(others, 1) >= 394 * (double)MS &&
 	      doubt_of(others, 1) <= 400 * (double)MS);
+	flat = flat_new(s, &by_file);
+	for (size_t i = 0; i < flat->count; i++) {
+		const struct flat_row *const row = &flat->rows[i];
+
+		if (strcmp(flat->groups->group[row->group].name, "y.lua") == 0)
+			is = 2 * sqrt(cct_division_variance(&row->f.given));
+	}
+	CHECK(is >= 198 * (double)MS && is <= 202 * (double)MS);
+	flat_free(flat);
 	session_free(s);
 }
 

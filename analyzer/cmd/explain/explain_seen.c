@@ -230,21 +230,12 @@ static int find_waits(struct load *load, struct explain_seen *to,
 #define SECOND_SHARE 0.15 /* of the same: who took as much is named, too */
 #define HALF (16. / 7)   /* of the time, as quarters of all but an eighth */
 
-/* Lua's own libraries and programs take memory for the Lua function that calls
- * them: lua, liblua5.1.so.0, luajit-2.1.0-beta3; others only begin likewise. */
+/* Lua's own code takes memory for the Lua function that calls it. */
 static bool is_lua_library(struct func_table *funcs, func_id id)
 {
 	const struct func *const f = func_get(funcs, id);
-	const char *name = f->kind != FUNC_NATIVE ? "" :
-		text_base_name(func_elf(funcs, f->module)->path);
 
-	name += text_begins(name, "lib") ? 3 : 0;
-	if (!text_begins(name, "lua"))
-		return false;
-	name += text_begins(name, "luajit") ? 6 : 3;
-	name += *name == '-';
-	return *name == '\0' || (*name >= '0' && *name <= '9') ||
-	       text_begins(name, ".so");
+	return f->kind == FUNC_NATIVE && func_elf_is_lua(funcs, f->module);
 }
 
 static func_id asker_of(const struct heap *h, struct func_table *funcs,
@@ -286,7 +277,7 @@ static void add_rows(const struct explain_takers *by, const struct session *s,
 
 static bool is_luas(const struct explain_takers *by, func_id f)
 {
-	return by->lua[f] > by->grown[f] / 2;
+	return by->lua[f] > fmax(by->grown[f], 0) / 2;
 }
 
 /* Then whoever took much, too, beside the one that took most; of what does not
@@ -296,6 +287,7 @@ static void choose_second(struct explain_heap *to, const double *took,
 {
 	func_id second = 0;
 
+	to->second = 0;
 	for (func_id f = 1; f < by->funcs; f++)
 		if (f != to->func && (to->steady > 0 || !is_luas(by, f)) &&
 		    took[f] > (second ? took[second] : 0))

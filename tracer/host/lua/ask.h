@@ -13,8 +13,8 @@ struct lua_ticked {
 	uint32_t index;
 };
 
-/* Of a thread. Its signal handler changes all but held; others do so only while
- * that is set. */
+/* Of a thread. Its signal handler changes all but held and home; others do so
+ * only while held is set. */
 struct lua_ticks {
 	uint32_t process;    /* serial of the one whose timer it is, 0: none */
 	uint32_t without;    /* signals that the program had taken then */
