@@ -238,10 +238,13 @@ static void print_rows(const struct top *t, const struct flat *flat)
 /* is_all: since the beginning; else since the last table. */
 static void print_table(struct top *t, bool is_all)
 {
+	struct session *const s = t->load.session;
+	struct cct *const known = s->cct;
 	struct flat *flat;
 
 	name_all(t);
-	flat = flat_new(t->load.session, &(struct flat_options){
+	s->cct = replay_tree_now(t->replay);
+	flat = flat_new(s, &(struct flat_options){
 		.by = group_of[arg_by], .thread = CCT_ALL_THREADS });
 	if (!is_all)
 		make_recent(t, flat);
@@ -258,6 +261,8 @@ static void print_table(struct top *t, bool is_all)
 		putchar('\n');
 	fflush(stdout);
 	flat_free(flat);
+	cct_free(s->cct);
+	s->cct = known;
 }
 
 /* ---- the terminal ---- */

@@ -285,6 +285,11 @@ void replay_be_eager(struct replay *);
  * duplicates and ignored); streams may come in any order. Returns 0. */
 int replay_chunk(struct replay *, const struct chunk *);
 
+/* The tree of all that has been replayed, also where calls were open at the
+ * beginning (as when weft attached), which are known only when they end. The
+ * caller frees it with cct_free. */
+struct cct *replay_tree_now(struct replay *);
+
 /* No chunk follows: close what is open, place what was held back. */
 void replay_finish(struct replay *);
 

@@ -343,9 +343,9 @@ static bool is_blank(const struct cct *t, node_id root)
 
 /* Graft the window's trees from the outside in: what happened last is
  * outermost. */
-static void place(struct replay *r, const struct window *w, uint32_t thread)
+static void place(struct replay *r, struct cct *t, const struct window *w,
+		  uint32_t thread)
 {
-	struct cct *const t = r->session->cct;
 	node_id at = cct_root(t, thread);
 
 	if (w->count == 0 && !is_blank(w->tree, w->root)) {
@@ -387,12 +387,28 @@ void replay_window_end(struct replay *r, struct stream *st)
 	if (!w)
 		return;
 	detach_handlers(r, st, root);
-	place(r, w, st->thread);
+	place(r, r->session->cct, w, st->thread);
 	cct_free(w->tree);
 	mem_free_all(w->old, w);
 	st->window = NULL;
 	st->tree = r->session->cct;
 	replay_stack_init(st, replay_time_side(st, root));
+}
+
+struct cct *replay_tree_now(struct replay *r)
+{
+	struct session *const s = r->session;
+	struct cct *const t = cct_new(s->cct->max);
+
+	cct_set_deeper(t, s->cct->deeper);
+	cct_collect_as(t, s->cct);
+	for (uint32_t i = 0; i < s->thread_count; i++)
+		cct_graft(t, cct_root(t, i), s->cct, cct_root(s->cct, i));
+	for (size_t i = 0; i < r->stream_count; i++)
+		if (r->streams[i]->window)
+			place(r, t, r->streams[i]->window,
+			      r->streams[i]->thread);
+	return t;
 }
 
 /* ---- where handlers stand ---- */

@@ -73,6 +73,34 @@ cmp "$T/top.csv" "$T/report.csv" || fail "weft report has other calls"
 grep -q '^# lost by the program: 0; missed by weft top: 0 chunks$' \
 	"$T/top.err" || fail "something was lost: $(cat "$T/top.err")"
 
+# weft record -p: its calls are shown, though it is not known under which they are.
+cat >"$T/naps.c" <<'END'
+#include <unistd.h>
+__attribute__((noinline)) static void drop(void) { __asm__ volatile(""); }
+int main(void)
+{
+	for (;; usleep(1000))
+		for (int i = 0; i < 1000; i++)
+			drop();
+}
+END
+gcc -O1 -finstrument-functions -o "$T/naps" "$T/naps.c" || fail "no compiler"
+"$T/naps" &
+naps=$!
+"$WEFT" record -q -o "$T/late" --name late -p $naps >"$T/out" 2>"$T/err" &
+recorder=$!
+is_attached() { "$WEFT" status late >"$T/status" 2>&1; }
+await is_attached || fail "it does not attach: $(cat "$T/err")"
+drops() {
+	"$WEFT" top --csv --columns name,calls --refreshes 2 late >"$T/top.csv" \
+		2>"$T/top.err" || fail "weft top fails: $(cat "$T/top.err")"
+	[ "$(of_top drop)" ] && [ "$(of_top drop)" -gt 0 ]
+}
+await drops || fail "weft top has no calls: $(cat "$T/top.csv" "$T/top.err")"
+kill -INT $recorder
+wait $recorder || fail "weft record -p fails: $(cat "$T/err")"
+kill $naps
+
 # It is stopped; what comes is more than the recorder keeps for it.
 watch "$P/p_flood" 10
 kill -STOP $top

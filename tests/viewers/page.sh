@@ -84,11 +84,11 @@ told sides >"$T/got"
 [ -s "$T/want" ] || fail "weft diff: $(cat "$T/e")"
 same_lines "time of both sides" "$T/want" "$T/got"
 
-# The locks of weft locks, those in sight, each with those that waited.
+# The locks of weft locks, those in sight, each with those that waited, by how long.
 "$WEFT" record --waits -o "$T/waits" -- "$B/tests/prog/p_waits" >"$T/out" 2>"$T/e" ||
 	fail "weft record: $(cat "$T/e")"
 drive page.js waits
-"$W" locks --csv -n 0 "$T/waits" 2>/dev/null | awk -F, 'NR == 1 {
+"$W" locks --csv -n 0 --sort waiting "$T/waits" 2>/dev/null | awk -F, 'NR == 1 {
 		for (i = 1; i <= NF; i++)
 			at[$i] = i
 		next
