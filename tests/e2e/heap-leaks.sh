@@ -13,8 +13,7 @@ pkg-config --exists "$lua" || { echo "no $lua for programs"; exit 77; }
 # shellcheck disable=SC2046
 gcc -O1 -g -finstrument-functions tests/prog/lua/leaks.c -o "$T/lua_leaks" \
 	$(pkg-config --cflags --libs "$lua") || fail "the program is not built"
-times=1
-[ -z "${DEEP-}" ] || times=20
+times=${ROUNDS-1} # ROUNDS=20, say, to see how often
 
 # half: of the time, in ms.
 half() {
