@@ -261,7 +261,8 @@ static void print_table(struct top *t, bool is_all)
 		putchar('\n');
 	fflush(stdout);
 	flat_free(flat);
-	cct_free(s->cct);
+	if (s->cct != known)
+		cct_free(s->cct);
 	s->cct = known;
 }
 

@@ -411,7 +411,8 @@ static void divide_own(struct join *j, node_id id, double scale, double error)
 	const double doubt = p->ns * error;
 	const double rate = all / p->seen;
 
-	of->division = (struct cct_division){ .share = share };
+	of->division = (struct cct_division){ .share = share,
+					      .func = n->func };
 	of->division.doubt = p->seen > 0 ? rate * rate * j->doubt[id] :
 					   share * all * all;
 	of->division.all = p->seen > 0 ? rate * rate * j->doubts[n->func] :
@@ -421,8 +422,6 @@ static void divide_own(struct join *j, node_id id, double scale, double error)
 		of->division.doubt *= all * all / of->division.all;
 		of->division.all = all * all;
 	}
-	/* Two functions of as many samples have not the same one. */
-	of->division.all *= 1 + 1e-12 * n->func;
 	of->division.cross = of->division.doubt;
 	n->self = cct_cpu_of(t, id).off;
 	if (!func_get(j->session->funcs, n->func)->module)

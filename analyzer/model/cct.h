@@ -71,8 +71,9 @@ struct cct_division {
 	double cross;       /* the same times the parts that they still have of
 	                     * what they were given */
 	double share;       /* of the function's time, times these parts */
-	double all;         /* the doubts of all nodes of the function; what has
-	                     * another sum is of another function, or session */
+	double all;         /* the doubts of all nodes of the function; */
+	func_id func;       /* which that is, 0: several. What differs in one of
+	                     * these two is divided apart: sessions merge */
 	double most;        /* doubt that any of these can have, as the sum of
 	                     * all is known; 0: no limit */
 	double others;      /* the variances of such that rows added */

@@ -14,7 +14,8 @@
 /* A node's part, and its place in the order of a walk from the roots down. */
 struct at { const struct cct_division *of; uint32_t order; node_id node; };
 
-ORDER_BY(by_function, struct at, UP(of->all) ?: UP(order))
+ORDER_BY(by_function, struct at, UP(of->all) ?: UP(of->func) ?:
+	 UP(order))
 
 static node_id walk_on(struct cct *t, node_id id)
 {
@@ -65,7 +66,7 @@ struct fork { node_id node; struct cct_division sum; };
 struct forks {
 	struct cct *t;
 	struct fork *at; size_t count, room;
-	double all;         /* the function's */
+	const struct cct_division *of; /* the function's */
 	double *variance;   /* by node: the sum of those below it is its own */
 	double *own;        /* of these, the part of the node's function */
 };
@@ -83,7 +84,7 @@ static void pop(struct forks *f, node_id above)
 	const double variance = cct_division_variance(&last.sum);
 
 	f->variance[last.node] += variance;
-	if (f->t->sampled[last.node].division.all == f->all)
+	if (cct_division_is_one(&f->t->sampled[last.node].division, f->of))
 		f->own[last.node] = variance;
 	if (above != 0 && (f->count == 0 || f->at[f->count - 1].node < above))
 		push(f, above);
@@ -95,7 +96,7 @@ static void pop(struct forks *f, node_id above)
 
 static void walk_function(struct forks *f, const struct at *at, size_t count)
 {
-	f->all = at->of->all;
+	f->of = at->of;
 	for (size_t i = 0; i < count; i++) {
 		const node_id above = f->count == 0 ? 0 :
 			common(f->t, f->at[f->count - 1].node, at[i].node);
@@ -119,7 +120,8 @@ double *cct_division_below(struct cct *t)
 
 	for (size_t i = 0, next; i < count; i = next) {
 		next = i + 1;
-		while (next < count && at[next].of->all == at[i].of->all)
+		while (next < count &&
+		       cct_division_is_one(at[next].of, at[i].of))
 			next++;
 		walk_function(&f, at + i, next - i);
 	}

@@ -41,6 +41,10 @@ struct cct {
  * of the node: an index + 1; 0: no more. */
 struct cct_given { node_id node; uint32_t next; struct cct_division of; };
 
+/* Are both parts of one sum? */
+bool cct_division_is_one(const struct cct_division *,
+			 const struct cct_division *);
+
 /* cct_samples.c, for cct_add_times. is_same: both nodes are of one function. */
 void cct_join_samples(struct cct *, node_id to, const struct cct *from,
 		      node_id, bool is_same);

@@ -31,13 +31,20 @@ double cct_division_variance(const struct cct_division *d)
 	return d->others + of_parts(d);
 }
 
-static bool is_one(const struct cct_division *a, const struct cct_division *b)
+bool cct_division_is_one(const struct cct_division *a,
+			 const struct cct_division *b)
 {
-	return a->all <= 0 || b->all <= 0 || a->all == b->all;
+	return a->all == b->all && a->func == b->func;
+}
+
+static bool fits(const struct cct_division *a, const struct cct_division *b)
+{
+	return a->all <= 0 || b->all <= 0 || cct_division_is_one(a, b);
 }
 
 static void add_parts(struct cct_division *to, const struct cct_division *more)
 {
+	to->func = to->all > 0 ? to->func : more->func;
 	to->doubt += more->doubt;
 	to->cross += more->cross;
 	to->share += more->share;
@@ -48,7 +55,7 @@ static void add_parts(struct cct_division *to, const struct cct_division *more)
 void cct_division_add(struct cct_division *to, const struct cct_division *more)
 {
 	to->others += more->others;
-	if (is_one(to, more))
+	if (fits(to, more))
 		add_parts(to, more);
 	else
 		to->others += of_parts(more);
@@ -64,7 +71,7 @@ void cct_division_give(struct cct *t, node_id to,
 
 	memcpy(&key, &more->all, sizeof(key));
 	t->given_of = t->given_of ? t->given_of : map_new();
-	known = map_put(t->given_of, to, key);
+	known = map_put(t->given_of, (uint64_t)more->func << 32 | to, key);
 	if (*known == 0) {
 		*vec_add(&t->given, &t->given_room, &t->givens) =
 			(struct cct_given){ .node = to, .next = of->given };
@@ -86,7 +93,7 @@ static void join_division(struct cct *t, node_id to, const struct cct *from,
 	struct cct_division *const own = &t->sampled[to].division;
 	const struct cct_sampled *const of = &from->sampled[id];
 
-	if (is_same && is_one(own, &of->division))
+	if (is_same && fits(own, &of->division))
 		add_parts(own, &of->division);
 	else if (of->division.all > 0)
 		cct_division_give(t, to, &of->division);

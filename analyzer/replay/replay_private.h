@@ -421,7 +421,7 @@ void replay_stack_pop(struct replay *, struct stream *, enum replay_why,
 /* All that is open ends here, unseen. */
 void replay_stack_close(struct replay *, struct stream *, enum replay_why);
 
-/* A window with an unknown base. Both need an empty stack. */
+/* window.c: a window with an unknown base. Both need an empty stack. */
 void replay_window_begin(struct replay *, struct stream *);
 void replay_window_end(struct replay *, struct stream *);
 /* A call ended that was open since before the window; false without one. */

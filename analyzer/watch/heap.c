@@ -117,7 +117,6 @@ static struct heap_sum weight(const struct pairing *p, uint64_t bytes)
 				  mean * mean };
 }
 
-
 static void change(struct pairing *p, ticks at, double sign,
 		   const struct heap_sum *w)
 {
