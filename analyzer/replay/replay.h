@@ -287,8 +287,8 @@ int replay_chunk(struct replay *, const struct chunk *);
 
 /* The tree of all that has been replayed, also where calls were open at the
  * beginning (as when weft attached), which are known only when they end: the
- * session's own tree, if there is no such call, or another one, which the caller
- * frees with cct_free. */
+ * session's own tree, if there is no such call, or another one, which the
+ * caller frees with cct_free. */
 struct cct *replay_tree_now(struct replay *);
 
 /* No chunk follows: close what is open, place what was held back. */
