@@ -6,7 +6,7 @@
 #include "tests/test.h"
 #include "tests/unit/lua_pool.h"
 #include "tracer/host/base/memory.h"
-#include "tracer/host/lua/coroutine.h"
+#include "tracer/host/lua_vm/coroutine.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>

@@ -5,7 +5,7 @@
 #include "tests/unit/lua_any.h"
 #include "tests/unit/lua_pool.h"
 #include "tracer/host/lua_func/function.h"
-#include "tracer/host/lua/coroutine.h"
+#include "tracer/host/lua_vm/coroutine.h"
 
 #include <stdlib.h>
 #include <string.h>

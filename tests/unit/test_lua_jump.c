@@ -5,9 +5,9 @@
 #include "tests/unit/lua_any.h"
 #include "tests/test.h"
 #include "tests/unit/lua_pool.h"
-#include "tracer/host/lua/coroutine.h"
+#include "tracer/host/lua_vm/coroutine.h"
 #include "tracer/host/lua/library.h"
-#include "tracer/host/lua/vm.h"
+#include "tracer/host/lua_vm/vm.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -6,7 +6,7 @@
 #include "tests/unit/lua_any.h"
 #include "tests/unit/lua_pool.h"
 #include "tracer/host/lua_func/function.h"
-#include "tracer/host/lua/coroutine.h"
+#include "tracer/host/lua_vm/coroutine.h"
 #include "tracer/host/lua_func/written.h"
 
 #include <stdlib.h>

@@ -33,7 +33,7 @@ $(foreach v,$(LUA_MODULES),$(eval $(call lua_module_rule,$(v))))
 # libweft-lua-static.a and its flags: for a Lua that is linked statically.
 LUA_STATIC_A := $(B)/lib/libweft-lua-static.a
 LUA_WRAPPED = $(shell sed -n '/^\#define WEFT_LUA_WRAPPED/,/^$$/p' \
-	tracer/host/lua/linked.h | grep -o 'X([A-Za-z_]*)' | tr -d 'X()')
+	tracer/host/lua_vm/linked.h | grep -o 'X([A-Za-z_]*)' | tr -d 'X()')
 LUA_WRAP_FLAGS = $(LUA_WRAPPED:%=-Wl$(comma)--wrap=%)
 modules: $(LUA_STATIC_A)
 

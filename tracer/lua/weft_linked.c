@@ -3,7 +3,7 @@
  * flags lead here. They go on to Lua where nobody records; otherwise libweft.so
  * says where they go. Knows no lua.h: all arguments are passed on in registers.
  * SPDX-License-Identifier: MIT */
-#include "tracer/host/lua/linked.h"
+#include "tracer/host/lua_vm/linked.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
  * api/ is the top of the library: it may use all
  * folders, and none uses it. SPDX-License-Identifier: MIT */
 #include "tracepoints/item.h"
-#include "tracer/host/lua/vm.h"
+#include "tracer/host/lua_vm/vm.h"
 #include "tracer/host/pool/process.h"
 #include "tracer/host/thread/thread.h"
 #include "tracer/host/weft.h"

@@ -4,7 +4,7 @@
  * the call in which it began, so that errors, yields and returns treat it as
  * that call. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
-#include "tracer/host/lua/switch.h"
+#include "tracer/host/lua_vm/switch.h"
 #include "tracer/host/thread/zone.h"
 #include "tracer/host/weft.h"
 

@@ -3,7 +3,7 @@
  * wanted (weft record --heap). SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracer/host/lua/vm.h"
+#include "tracer/host/lua_vm/vm.h"
 
 /* A function of the library's, by its name; NULL: it has none. */
 void *lua_alloc_function(const struct lua_lib *lib, const char *name);

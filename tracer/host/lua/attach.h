@@ -3,7 +3,7 @@
  * compiled code makes no events. Not busy. SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracer/host/lua/coroutine.h"
+#include "tracer/host/lua_vm/coroutine.h"
 #include "tracer/host/thread/thread.h"
 
 /* L is the main state of a VM that has been made, or is seen for the first

@@ -5,7 +5,7 @@
 #include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/call_scope.h"
 #include "tracer/host/lua/sample.h"
-#include "tracer/host/lua/switch.h"
+#include "tracer/host/lua_vm/switch.h"
 #include "tracer/host/thread/thread.h"
 
 #include <errno.h>

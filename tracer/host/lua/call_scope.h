@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracer/host/lua/coroutine.h"
+#include "tracer/host/lua_vm/coroutine.h"
 #include "tracer/host/thread/thread.h"
 
 /* A lua_resume of co, from begin to end; status: what lua_resume returned, or

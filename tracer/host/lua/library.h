@@ -2,8 +2,8 @@
  * to theirs are led to. SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracer/host/lua/coroutine.h"
-#include "tracer/host/lua/linked.h"
+#include "tracer/host/lua_vm/coroutine.h"
+#include "tracer/host/lua_vm/linked.h"
 
 /* So many at a time; calls of further ones are passed on. interpose.c has
  * functions for as many. */

@@ -1,6 +1,6 @@
 /* running.c - see the header. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/running.h"
-#include "tracer/host/lua/switch.h"
+#include "tracer/host/lua_vm/switch.h"
 #include "tracer/host/pool/process.h"
 
 THREAD_LOCAL struct lua_running lua_running;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "tracer/host/base/kernel.h"
-#include "tracer/host/lua/coroutine.h"
+#include "tracer/host/lua_vm/coroutine.h"
 #include "tracer/host/thread/thread.h"
 
 /* Is Lua sampled, instead of each call being recorded? */

@@ -2,7 +2,7 @@
 #include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/lua/sample.h"
-#include "tracer/host/lua/switch.h"
+#include "tracer/host/lua_vm/switch.h"
 #include "tracer/host/lua/ticks.h"
 #include "tracer/host/pool/process.h"
 #include "tracer/host/thread/thread.h"

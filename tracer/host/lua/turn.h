@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracer/host/lua/coroutine.h"
+#include "tracer/host/lua_vm/coroutine.h"
 
 /* In an event of co, whose calls are recorded. sp: of the hook. false: its VM
  * cannot be sampled now. */

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracer/host/lua/unwind.h"
+#include "tracer/host/lua_vm/unwind.h"
 #include "tracer/host/lua_abi/compat.h"
 
 enum { IS_JIT = WEFT_LUA_ABI == VM_LUAJIT };

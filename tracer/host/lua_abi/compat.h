@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracer/host/lua/vm.h"
+#include "tracer/host/lua_vm/vm.h"
 #include "tracer/host/lua_abi/layout.h"
 
 #include <limits.h>

@@ -4,7 +4,7 @@
 #include "tracer/host/base/memory.h"
 #include "tracer/host/lua_func/c_name.h"
 #include "tracer/host/lua_func/function.h"
-#include "tracer/host/lua/switch.h"
+#include "tracer/host/lua_vm/switch.h"
 #include "tracer/host/lua_abi/abi.h"
 
 /* -------------------------------------------------------------- open calls */

@@ -6,7 +6,7 @@
 #include "tracer/host/lua_func/function.h"
 #include "tracer/host/lua/library.h"
 #include "tracer/host/lua/sample.h"
-#include "tracer/host/lua/switch.h"
+#include "tracer/host/lua_vm/switch.h"
 #include "tracer/host/lua/turn.h"
 #include "tracer/host/lua_abi/abi.h"
 #include "tracer/host/pool/process.h"

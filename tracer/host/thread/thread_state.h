@@ -218,7 +218,7 @@ struct thread_state {
 	/* Lua's. lua_plain: the lua_State whose events need no look beyond the
 	 * stack and the cache; NULL: look. */
 	void *lua_plain;
-	void *lua;            /* its part of this state (lua/vm.h) */
+	void *lua;            /* its part of this state (lua_vm/vm.h) */
 
 	/* Where calls are counted, in place of quick: the common case pushes
 	 * frames below count_limit, which is NULL if anything is out of the

@@ -2,7 +2,7 @@
  * them. All busy. SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracer/host/lua/coroutine.h"
+#include "tracer/host/lua_vm/coroutine.h"
 
 /* A call on co begins, and its caller's frame is not the innermost one: end the
  * frames of this lua_State that are dead by that, and what stands on them. */

@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracer/host/lua/coroutine.h"
-#include "tracer/host/lua/unwind.h"
+#include "tracer/host/lua_vm/coroutine.h"
+#include "tracer/host/lua_vm/unwind.h"
 
 /* -------------------------------------------------- switches that are seen */
 

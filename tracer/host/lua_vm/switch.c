@@ -1,6 +1,6 @@
 /* switch.c - coroutines' stacks are taken off the thread, kept, and put onto
  * whichever thread runs them next. SPDX-License-Identifier: MIT */
-#include "tracer/host/lua/switch.h"
+#include "tracer/host/lua_vm/switch.h"
 #include "tracer/host/base/memory.h"
 
 /* Between the stack pointer of a hook and the frame of whoever called into Lua:

@@ -1,15 +1,17 @@
 /* vm.h - Lua as the tracer knows it: versions, libraries and VMs. This folder
  * follows the Lua states of the program and their coroutines. It may use
- * lua_func/, fiber/, native/ and the folders below; it must not know lua.h,
- * which lua_abi/ does. A file uses those before it: vm, coroutine, unwind,
- * switch, call_scope, library, sample, attach, turn, interpose.
+ * fiber/, native/ and the folders below; it must not know lua.h, which lua_abi/
+ * does. A file uses those before it: vm, coroutine, unwind, switch. The folder
+ * lua/ is where states come from: it stands in for Lua's functions and samples
+ * Lua. It may use lua_func/, too, and is in this order: library, running, ask,
+ * ticks, sample, alloc, attach, call_scope, turn, interpose.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "tracer/host/weft.h"
 #include "tracer/host/base/break.h"
 #include "tracer/host/fiber/fiber.h"
-#include "tracer/host/lua/linked.h"
+#include "tracer/host/lua_vm/linked.h"
 #include "tracer/host/native/heap.h"
 
 typedef struct lua_State lua_State;

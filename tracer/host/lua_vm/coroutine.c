@@ -3,7 +3,7 @@
 #include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
-#include "tracer/host/lua/coroutine.h"
+#include "tracer/host/lua_vm/coroutine.h"
 
 /* ----------------------------------------------------- table of lua_States */
 

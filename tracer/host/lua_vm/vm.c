@@ -3,7 +3,7 @@
 #include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/link/link.h"
-#include "tracer/host/lua/vm.h"
+#include "tracer/host/lua_vm/vm.h"
 #include "tracer/host/native/exclude.h"
 #include "tracer/host/pool/process.h"
 

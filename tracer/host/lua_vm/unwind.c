@@ -1,6 +1,6 @@
 /* unwind.c - finds out which Lua frames have ended without telling.
  * SPDX-License-Identifier: MIT */
-#include "tracer/host/lua/unwind.h"
+#include "tracer/host/lua_vm/unwind.h"
 
 /* How far an unknown caller's own callers are followed. */
 enum { CALLERS = 64 };

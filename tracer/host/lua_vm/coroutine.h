@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "tracer/host/lua/vm.h"
+#include "tracer/host/lua_vm/vm.h"
 #include "tracer/host/thread/zone.h"
 
 /* The object of L, NULL if nothing that we know lives there. Hook-safe. */
