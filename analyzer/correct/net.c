@@ -410,12 +410,10 @@ static double variance_of_prior(const struct work *w, const struct sum *s)
 
 /* Where the hooks of calls without records are in it, raw time tells nothing
  * that samples do not. */
-static void estimate(struct work *w, struct sum *s)
+static void weigh(struct work *w, struct sum *s)
 {
-	double variance, net, missing, away;
+	double variance, missing, away;
 
-	s->ratio = 1;
-	s->edge = s->edges;
 	if (s->known <= 0)
 		return; /* a sample of it, if any, has none of its time */
 	s->prior = fmax(s->known - s->kernel - s->cost, 0);
@@ -429,6 +427,61 @@ static void estimate(struct work *w, struct sum *s)
 		w->session->net.contradicted++;
 	else if (!s->hides && s->prior > 0)
 		s->weight = s->prior / (s->prior + variance);
+}
+
+/* What the estimates of all functions are together above what all have: so much
+ * of the time that is sampled as samples are the program's. What may be chance,
+ * 2 standard errors, is not. */
+static double excess_of(const struct work *w)
+{
+	double sampled = 0, own = 0, all = 0, sum = 0, part, excess, chance;
+
+	for (size_t i = 0; i < w->count; i++) {
+		const struct sum *const s = &w->sum[i];
+
+		sampled += s->known - s->kernel;
+		own += s->own;
+		all += s->own + s->hidden + s->probe;
+		sum += s->weight * s->prior + (1 - s->weight) * s->own;
+	}
+	part = own / all;
+	excess = sum - sampled * part;
+	chance = 2 * sqrt(all * part * (1 - part));
+	return copysign(fmax(fabs(excess) - chance, 0), excess);
+}
+
+/* Where hooks read the clock early, raw times are moved between neighbours, of
+ * which one may be told by its samples alone, and the other not: then the same
+ * time is in both. What is too much is taken off the functions whose raw time
+ * is above their samples, by trusting raw time less. Likewise what is too
+ * little. */
+static void level(struct work *w)
+{
+	const double excess = excess_of(w);
+	double leant = 0;
+
+	for (size_t i = 0; i < w->count; i++) {
+		const struct sum *const s = &w->sum[i];
+
+		leant += fmax(copysign(1, excess) * s->weight *
+			      (s->prior - s->own), 0);
+	}
+	for (size_t i = 0; i < w->count && leant > 0; i++) {
+		struct sum *const s = &w->sum[i];
+
+		if ((s->prior > s->own) == (excess > 0))
+			s->weight *= fmax(1 - fabs(excess) / leant, 0);
+	}
+}
+
+static void estimate(struct sum *s)
+{
+	double net;
+
+	s->ratio = 1;
+	s->edge = s->edges;
+	if (s->known <= 0)
+		return;
 	net = s->weight * s->prior + (1 - s->weight) * s->own + s->kernel;
 	s->ratio = net / s->known;
 	/* Nearly all was taken off, because it is where calls cost so much, or
@@ -516,7 +569,10 @@ static bool apply_samples(struct session *s)
 		find_kernel(&w);
 		find_edges(&w);
 		for (size_t i = 0; i < w.count; i++)
-			estimate(&w, &w.sum[i]);
+			weigh(&w, &w.sum[i]);
+		level(&w);
+		for (size_t i = 0; i < w.count; i++)
+			estimate(&w.sum[i]);
 		for (node_id id = 1; id <= cct_count(t); id++)
 			divide(&w, id);
 		cct_set_net(t, true);

@@ -123,6 +123,35 @@ void test_net_few_samples_lean_on_what_calls_cost(void)
 	session_free(s);
 }
 
+/* Nothing but 2 ms of hooks: f took ms, raw_ms as recorded. What is more or
+ * less stands in ten others that it calls, in which samples are too few to
+ * contradict it. */
+static void check_sum_is_kept(unsigned ms, uint64_t raw_ms)
+{
+	char name[] = "A";
+	node_id ids[11];
+	double sum = 0;
+
+	begin();
+	ids[10] = add_sampled(root, "f", 20, raw_ms, ms, 2);
+	for (int i = 0; i < 10; i++, name[0]++)
+		ids[i] = add_sampled(ids[10], name, 0, (1000 - raw_ms) / 10,
+				     (1000 - ms) / 10, 0);
+	apply();
+	CHECK_EQ(s->net.contradicted, 1);
+	for (int i = 0; i < 11; i++)
+		sum += (double)self_of(ids[i]) / (double)MS;
+	CHECK(fabs(sum - 998) < 5);
+	CHECK_EQ(self_of(ids[10]) / MS, ms);
+	session_free(s);
+}
+
+void test_net_is_together_what_is_not_the_hooks(void)
+{
+	check_sum_is_kept(520, 400);
+	check_sum_is_kept(300, 520);
+}
+
 /* A hook reads the clock before the work around it is done: raw time may be the
  * neighbour's by as much as calls cost. */
 void test_net_samples_tell_where_the_clock_was_early(void)
