@@ -184,19 +184,9 @@ static const bt_plugin *plugin(const char *name)
 	return found;
 }
 
-/* Does an earlier source have the same uuid? Then they are read together. */
-static bool is_known(const struct in_source *s, size_t i)
-{
-	for (size_t k = 0; k < i; k++)
-		if (s[i].uuid[0] && strcmp(s[k].uuid, s[i].uuid) == 0)
-			return true;
-	return false;
-}
-
-/* { "inputs": [the folders that are pieces of source i's trace] }. A source
- * without a uuid is alone. NULL without memory; otherwise the reference is the
+/* { "inputs": [path] }. NULL without memory; otherwise the reference is the
  * caller's. */
-static bt_value *inputs(const struct in_source *s, size_t i, size_t count)
+static bt_value *inputs(const char *path)
 {
 	bt_value *const params = bt_value_map_create();
 	bt_value *list = NULL;
@@ -204,10 +194,7 @@ static bt_value *inputs(const struct in_source *s, size_t i, size_t count)
 	if (!params || bt_value_map_insert_empty_array_entry(params, "inputs",
 			&list) != BT_VALUE_MAP_INSERT_ENTRY_STATUS_OK)
 		return NULL;
-	for (size_t k = i; k < count; k++)
-		if (k == i || (s[i].uuid[0] &&
-			       strcmp(s[i].uuid, s[k].uuid) == 0))
-			bt_value_array_append_string_element(list, s[k].path);
+	bt_value_array_append_string_element(list, path);
 	return params;
 }
 
@@ -231,19 +218,17 @@ static int connect_ports(bt_graph *graph, const bt_component_source *source,
 	return 0;
 }
 
-/* Add a source for a trace and all its pieces. */
-static int add_source(bt_graph *graph, const bt_plugin *ctf,
-		      const struct in_source *s, size_t i, size_t count,
-		      struct muxer *m)
+static int add_source(bt_graph *graph, const bt_plugin *ctf, size_t number,
+		      const char *path, struct muxer *m)
 {
 	const bt_component_class_source *const class =
 		bt_plugin_borrow_source_component_class_by_name_const(ctf,
 								      "fs");
-	bt_value *const params = inputs(s, i, count);
+	bt_value *const params = inputs(path);
 	const bt_component_source *source;
 	char name[32];
 
-	snprintf(name, sizeof(name), "trace%zu", i);
+	snprintf(name, sizeof(name), "trace%zu", number);
 	if (!class || !params ||
 	    bt_graph_add_source_component(graph, class, name, params,
 					  BT_LOGGING_LEVEL_NONE, &source))
@@ -281,7 +266,7 @@ static int add_sink(bt_graph *graph, const struct muxer *m,
 }
 
 /* Build the graph and run it. What a failure leaves behind is not freed. */
-static int run(FILE *to, const struct in_source *s, size_t count)
+static int run(FILE *to, const struct in_sources *s)
 {
 	static struct bt2_reader reader;
 	struct muxer muxer = { 0 };
@@ -294,9 +279,8 @@ static int run(FILE *to, const struct in_source *s, size_t count)
 			    "be loaded");
 	if (add_muxer(graph, utils, &muxer))
 		return fail(to, "babeltrace2 makes no muxer");
-	for (size_t i = 0; i < count; i++) {
-		if (!is_known(s, i) &&
-		    add_source(graph, ctf, s, i, count, &muxer)) {
+	for (size_t i = 0; i < s->count; i++) {
+		if (add_source(graph, ctf, i, s->paths[i], &muxer)) {
 			/* Its own words are no more than the path. */
 			bt_current_thread_clear_error();
 			return fail(to, "the CTF trace is damaged: babeltrace2 "
@@ -318,9 +302,7 @@ static int run(FILE *to, const struct in_source *s, size_t count)
 
 void in_bt2_run(const void *sources, FILE *to)
 {
-	const struct in_sources *const s = sources;
-
-	run(to, s->list, s->count);
+	run(to, sources);
 	send(to, IN_BT2_END, "", 0);
 }
 

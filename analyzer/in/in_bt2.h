@@ -10,12 +10,8 @@
 
 enum { IN_CHUNK_BYTES = PACKED_MAX_WORDS * 8 };
 
-/* A CTF folder. Those of one uuid are pieces of one trace (rotation); one whose
- * uuid is "" is a trace of its own. */
-struct in_source { const char *path; char uuid[40]; };
-
-/* What is to be read: struct in_source count times. */
-struct in_sources { const struct in_source *list; size_t count; };
+/* What is to be read: paths of CTF folders, each a trace of its own. */
+struct in_sources { const char *const *paths; size_t count; };
 
 /* The first byte of a message, and what follows: */
 enum {

@@ -32,6 +32,12 @@ struct in_key in_key_of(const struct chunk *chunk)
 				chunk->header.level };
 }
 
+bool in_is_same_stream(const struct in_key *a, const struct in_key *b)
+{
+	return a->recording == b->recording && a->process == b->process &&
+	       a->thread == b->thread && a->level == b->level;
+}
+
 struct in_carve *in_carve_new(void)
 {
 	return mem_alloc(sizeof(struct in_carve));
@@ -83,6 +89,26 @@ static const struct chunk *open_chunk(const unsigned char *p, size_t room,
 	return chunk;
 }
 
+/* Note a whole chunk at p without opening it: its seal says that all its bytes
+ * are there. */
+static void note_sealed(const unsigned char *p, size_t room,
+			struct in_place *place)
+{
+	const char *const packed = (const char *)p;
+	struct packed_head head;
+
+	if (!held_is_packed(p)) {
+		held_drop(open_chunk(p, room, place));
+		return;
+	}
+	*place = (struct in_place){ .whole = false };
+	if (room < PACKED_HEAD || !packed_read(packed, &head))
+		return;
+	*place = place_of(&head, packed_size(&head));
+	place->whole = place->bytes <= room &&
+		       packed_checksum(packed, head.bytes) == head.checksum;
+}
+
 /* A packet ends with what its room in memory held before: old events, the last
  * of which is cut off by the next packet, or by the end of the file. */
 static bool is_left_over(const struct in_carve *c, const unsigned char *p,
@@ -105,14 +131,19 @@ static size_t take(struct in_carve *c, const unsigned char *p, size_t room,
 {
 	struct in_place place;
 
-	held_drop(open_chunk(p, room, &place));
+	if (c->seals_only)
+		note_sealed(p, room, &place);
+	else
+		held_drop(open_chunk(p, room, &place));
 	place.offset = offset;
 	place.file = (uint32_t)c->file_count - 1;
 	if (place.whole)
 		unpack_count(&c->found, held_is_packed(p) ? p[PACKED_WAY] : 0,
 			     place.bytes);
 	/* Nothing is known of one whose head cannot be read. */
-	if (place.words == 0 && place.key.recording == 0) {
+	if (c->seals_only && !place.whole) {
+		return 1;
+	} else if (place.words == 0 && place.key.recording == 0) {
 		if (!is_left_over(c, p, room))
 			add_broken(c, &place);
 	} else {
@@ -184,7 +215,7 @@ int in_carve_file(struct in_carve *c, const char *path)
 
 	if (fd < 0)
 		return -1;
-	window = mem_alloc(WINDOW);
+	window = mem_grow(NULL, 1, WINDOW); /* not zeroed */
 	*vec_add(&c->files, &c->file_room, &c->file_count) = path;
 	while ((got = read_all(fd, window, WINDOW, offset)) > 0) {
 		/* Except in the last window, which is not full, the last
@@ -215,10 +246,8 @@ ORDER_BY(by_time, struct in_place, UP(tick_end) ?: by_key(a, b))
 
 static bool is_same_key(const struct in_place *a, const struct in_place *b)
 {
-	return a->key.recording == b->key.recording &&
-	       a->key.process == b->key.process &&
-	       a->key.thread == b->key.thread &&
-	       a->key.level == b->key.level && a->key.number == b->key.number;
+	return in_is_same_stream(&a->key, &b->key) &&
+	       a->key.number == b->key.number;
 }
 
 /* First by identity, to keep the best copy of each chunk and to count the
@@ -250,6 +279,13 @@ void in_carve_sort(struct in_carve *c)
 	}
 	c->count = kept;
 	order_sort(c->places, kept, by_time);
+}
+
+size_t in_carve_find(const struct in_carve *c, const struct in_key *key)
+{
+	const struct in_place at = { .key = *key };
+
+	return ORDER_FIRST(i, c->count, by_key(&c->places[i], &at) < 0);
 }
 
 /* Opens the file each time, so that a trace of many files needs one

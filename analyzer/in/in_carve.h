@@ -17,6 +17,7 @@ struct in_key {
 };
 
 struct in_key in_key_of(const struct chunk *chunk);
+bool in_is_same_stream(const struct in_key *a, const struct in_key *b);
 
 /* A chunk in a file, or what looked like one and was refused. Of a refused one
  * key, tick_end, words and partial are what its header says, which may be
@@ -45,6 +46,9 @@ struct in_carve {
 	bool has_padding;         /* set by the caller: the files are undamaged
 	                           * CTF, and a head that is cut off in them is
 	                           * no lost chunk */
+	bool seals_only;          /* set by the caller: packed chunks are not
+	                           * opened, so that nothing is known of their
+	                           * ticks, and bad ones are not noted */
 	const char **files;       /* borrowed paths */
 	size_t file_count, file_room;
 	struct unpack_found found; /* whole ones, with duplicates */
@@ -64,6 +68,10 @@ void in_carve_free(struct in_carve *);
  * more files later; then sort again. */
 int in_carve_file(struct in_carve *, const char *path);
 void in_carve_sort(struct in_carve *);
+
+/* With seals_only, after in_carve_sort: how many places come up to that of a
+ * chunk, by streams and numbers. */
+size_t in_carve_find(const struct in_carve *, const struct in_key *);
 
 /* Read the chunk of place i (in the order of in_carve_sort) again. The caller
  * drops it (chunk/held.h). NULL without a cause if the file has changed in the

@@ -24,9 +24,6 @@ struct in_stream {
 	uint64_t next;         /* the number that is due */
 	const struct chunk **held;
 	size_t count, room;
-	bool is_last;          /* the last chunk passed on says that none
-	                        * follows, or that its thread died */
-	bool is_meta;          /* the recorder's own stream */
 };
 
 struct in_order {
@@ -107,12 +104,11 @@ static enum in_order_result give(struct in_order *o, struct in_stream *s,
 {
 	assert(chunk->header.number >= s->next);
 	s->next = chunk->header.number + 1;
-	s->is_last = !!(chunk->header.flags & (CHUNK_LAST | CHUNK_TAKEN));
-	s->is_meta = !!(chunk->header.flags & CHUNK_META);
 	/* A snapshot has of open chunks what there was. */
 	o->partials += (chunk->header.flags & (CHUNK_PARTIAL | CHUNK_FLIGHT))
 		       == CHUNK_PARTIAL;
-	o->has_end |= s->is_meta && chunk->header.number == META_END;
+	o->has_end |= (chunk->header.flags & CHUNK_META) &&
+		      chunk->header.number == META_END;
 	o->chunks++;
 	o->words += chunk->n;
 	return o->fn(o->ctx, chunk) < 0 ? IN_ORDER_STOP : IN_ORDER_TAKEN;
@@ -259,26 +255,12 @@ bool in_order_has(const struct in_order *o, const struct in_key *key,
 		return s != NULL;
 	i = place(s, key->number);
 	held = i < s->count ? s->held[i] : NULL;
-	if (!held || held->header.number != key->number)
-		return false;
+	if (!held || held->header.number != key->number || words == 0)
+		return held && held->header.number == key->number;
 	/* The words of a chunk that counts calls do not say how far it goes. */
 	return held->nodes > 0 || held->n == words ?
 	       !is_partial(held) || (partial && held->nodes == 0) :
 	       held->n > words;
-}
-
-bool in_order_is_ragged(const struct in_order *o)
-{
-	for (size_t i = 0; i < o->count; i++) {
-		const struct in_stream *const s = &o->streams[i];
-
-		/* Streams of signal handlers end anywhere. */
-		if (s->count > 0 ||
-		    !(s->is_last || s->key.level > 0 ||
-		      (s->is_meta && s->next > 1)))
-			return true;
-	}
-	return false;
 }
 
 uint64_t in_order_beginnings(const struct in_order *o)

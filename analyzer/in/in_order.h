@@ -35,13 +35,10 @@ enum in_order_result in_order_give_up(struct in_order *,
 enum in_order_result in_order_finish(struct in_order *);
 
 /* Was this chunk passed on or given up, or does one as good wait? Then there is
- * no need to read it. words and partial describe the copy that could be put. */
+ * no need to read it. words and partial describe the copy that could be put;
+ * words 0: does any copy wait? */
 bool in_order_has(const struct in_order *, const struct in_key *,
 		  uint32_t words, bool partial);
-
-/* Is a number missing, or does a thread not end as threads end? Then a chunk
- * may have been missed. Before in_order_finish. */
-bool in_order_is_ragged(const struct in_order *);
 
 /* How many chunks were passed on PARTIAL although the recorder came to its end,
  * and so had delivered them complete. After in_order_finish. */

@@ -1,19 +1,17 @@
-/* in_read.c - reading a trace: chooses who reads what, and what to do if
- * something is wrong. Undamaged CTF goes through libbabeltrace2; spill files
- * and damaged CTF are carved, that is, searched for chunks; if chunks are
- * missing in what babeltrace2 gives, the carver searches its files, too.
+/* in_read.c - reading a trace: babeltrace2 reads CTF, the carver reads spill
+ * files. libbabeltrace2 2.0.4 aborts, hangs or drops whole streams if CTF is
+ * damaged. So its files are searched for the heads of chunks first, and if one
+ * of these does not come from babeltrace2, the carver reads them, too.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in.h"
 
 #include "analyzer/base/child.h"
 #include "analyzer/base/err.h"
-#include "analyzer/base/map.h"
 #include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/chunk/held.h"
 #include "analyzer/in/in_bt2.h"
 #include "analyzer/in/in_carve.h"
-#include "analyzer/in/in_check.h"
 #include "analyzer/in/in_find.h"
 #include "analyzer/in/in_order.h"
 
@@ -24,22 +22,20 @@
 /* One reading of a trace, from in_read to its return. */
 struct in_reading {
 	struct in_found found;
-	struct in_source *sources;   /* the folders that are undamaged */
-	size_t source_count, source_room;
-	const struct in_folder **good;
-	size_t good_count, good_room;
-	/* stream files in the good folders */
-	size_t good_streams;
+	const struct in_folder **good; /* folders for babeltrace2 */
+	const char **paths;            /* theirs */
+	size_t good_count, good_room, path_room;
 	struct in_order *order;
+	struct in_carve *heads;      /* chunks in the good folders, unopened */
 	struct in_carve *carve;
 	size_t cursor;               /* carved places that were passed on */
 	bool has_carved_good;        /* the good folders were carved, too */
 	uint64_t carved;             /* chunks the carver gave */
-	struct map *ahead;           /* chunks of good folders that came from
-	                              * the carver before babeltrace2 */
-	uint64_t refused;            /* by held_open, from babeltrace2 */
 	uint64_t discarded;          /* events, by LTTng */
-	bool has_ended, has_failed;  /* babeltrace2 said so */
+	bool has_ended;              /* babeltrace2 said so */
+	/* Why the carver is to read what babeltrace2 should have read: it gave
+	 * what is no chunk, or not all chunks, or has failed. */
+	enum { FLAW_NONE, FLAW_REFUSED, FLAW_SHORT, FLAW_FAILED } flaw;
 	bool is_stopped;             /* by who gets the chunks */
 	struct in_summary *summary;
 };
@@ -79,48 +75,19 @@ static void name_reader(struct in_reading *r, bool used_babeltrace)
 
 /* ---- carved chunks ---- */
 
-/* A chunk's identity as the two keys of a map. If two chunks had the same keys,
- * only the figures in a message would be wrong. */
-static void ahead_key(const struct in_key *k, uint64_t key[2])
-{
-	key[0] = k->recording + k->level * UINT64_C(0x9e3779b97f4a7c15) +
-		 ((uint64_t)k->process << 32 | k->thread) *
-		 UINT64_C(0xff51afd7ed558ccd);
-	key[1] = k->number;
-}
-
-/* The carver gave a chunk that babeltrace2 may still give. */
-static void put_ahead(struct in_reading *r, const struct in_key *k)
-{
-	uint64_t key[2];
-
-	ahead_key(k, key);
-	*map_put(r->ahead, key[0], key[1]) = 1;
-}
-
-/* babeltrace2 gave a chunk, which the carver may have given before. */
-static void remove_ahead(struct in_reading *r, const struct in_key *k)
-{
-	uint64_t key[2];
-
-	ahead_key(k, key);
-	if (map_find(r->ahead, key[0], key[1]) == 0)
-		return;
-	map_remove(r->ahead, key[0], key[1]);
-	r->carved--;
-}
-
 /* A file that cannot be read is no reason to stop. */
-static void carve_file(struct in_reading *r, const char *path)
+static void carve_file(struct in_reading *r, struct in_carve *c,
+		       const char *path)
 {
-	if (in_carve_file(r->carve, path))
+	if (in_carve_file(c, path))
 		say(r, "\"%s\" cannot be read", path);
 }
 
-static void carve_folder(struct in_reading *r, const struct in_folder *f)
+static void carve_folder(struct in_reading *r, struct in_carve *c,
+			 const struct in_folder *f)
 {
 	for (size_t i = 0; i < f->stream_count; i++)
-		carve_file(r, f->streams[i]);
+		carve_file(r, c, f->streams[i]);
 }
 
 /* Pass on carved chunks that were closed up to a tick, except known ones.
@@ -145,8 +112,6 @@ static enum in_order_result give_carved(struct in_reading *r, uint64_t up_to)
 		got = in_order_put(r->order, chunk);
 		held_drop(chunk);
 		r->carved++;
-		if (r->has_carved_good)
-			put_ahead(r, &p->key);
 		if (got == IN_ORDER_GAP)
 			got = in_order_give_up(r->order, &p->key);
 		if (got == IN_ORDER_STOP)
@@ -155,64 +120,79 @@ static enum in_order_result give_carved(struct in_reading *r, uint64_t up_to)
 	return IN_ORDER_TAKEN;
 }
 
-/* A chunk is missing, but may be in the good folders all the same. They are
- * searched once, when that is needed, as it takes as long as reading them. The
- * places start anew; what was passed on is known to in_order. */
+/* The carver reads the good folders, too. The places start anew; what was
+ * passed on is known to in_order. */
 static void carve_good(struct in_reading *r)
 {
-	if (r->has_carved_good)
-		return;
-	r->has_carved_good = r->carve->has_padding = true;
+	r->has_carved_good = true;
+	r->carve->has_padding = r->flaw != FLAW_FAILED;
 	for (size_t i = 0; i < r->good_count; i++)
-		carve_folder(r, r->good[i]);
+		carve_folder(r, r->carve, r->good[i]);
 	in_carve_sort(r->carve);
 	r->cursor = 0;
 }
 
 /* ---- chunks from babeltrace2 ---- */
 
+/* Is a chunk in the good folders that has not come? before: one of the same
+ * stream and with a lower number; NULL: any. */
+static bool is_missing(const struct in_reading *r, const struct in_key *before)
+{
+	const struct in_carve *const h = r->heads;
+
+	for (size_t i = before ? in_carve_find(h, before) : h->count;
+	     i-- > 0;) {
+		const struct in_place *const p = &h->places[i];
+
+		if (before && !in_is_same_stream(&p->key, before))
+			break;
+		/* How far another copy goes, the place of a beginning does
+		 * not say. */
+		if (!in_order_has(r->order, &p->key,
+				  p->partial ? 0 : p->words, p->partial))
+			return true;
+	}
+	return false;
+}
+
 /* Take a chunk from babeltrace2, after carved ones that were closed before it.
- * If it leaves a gap, the carver has one chance to fill it. */
+ * If it leaves a gap, that chunk is lost, or babeltrace2 left it out. */
 static enum in_order_result take_chunk(struct in_reading *r,
 				       const struct chunk *chunk)
 {
 	const struct in_key key = in_key_of(chunk);
-	const uint64_t end = chunk->header.tick_end;
 	enum in_order_result got;
 
-	if (give_carved(r, end) == IN_ORDER_STOP)
+	if (give_carved(r, chunk->header.tick_end) == IN_ORDER_STOP)
 		return IN_ORDER_STOP;
-	remove_ahead(r, &key);
 	got = in_order_put(r->order, chunk);
 	if (got == IN_ORDER_DUPLICATE)
 		r->summary->duplicates++;
-	if (got == IN_ORDER_GAP) {
-		carve_good(r);
-		if (give_carved(r, end) == IN_ORDER_STOP)
-			return IN_ORDER_STOP;
-		got = in_order_give_up(r->order, &key);
-	}
-	return got;
+	if (got != IN_ORDER_GAP)
+		return got;
+	if (!is_missing(r, &key))
+		return in_order_give_up(r->order, &key);
+	r->flaw = FLAW_SHORT;
+	return IN_ORDER_TAKEN;
 }
 
-static enum in_order_result take_bytes(struct in_reading *r, const char *bytes,
-				       size_t n)
+/* Returns 0, or -1 to end babeltrace2. */
+static int take_bytes(struct in_reading *r, const char *bytes, size_t n)
 {
 	struct packed_head head;
 	uint32_t size;
 	const struct chunk *const chunk = held_open(bytes, n, &head, &size);
-	enum in_order_result got;
 
 	if (!chunk) {
 		err_clear();
-		r->refused++;
-		return IN_ORDER_TAKEN;
+		r->flaw = FLAW_REFUSED;
+		return -1;
 	}
 	unpack_count(&r->summary->found, (int)head.packing, size);
 	r->summary->bytes_done += size;
-	got = take_chunk(r, chunk);
+	r->is_stopped = take_chunk(r, chunk) == IN_ORDER_STOP;
 	held_drop(chunk);
-	return got;
+	return r->is_stopped || r->flaw ? -1 : 0;
 }
 
 /* Take a message of the child. */
@@ -223,9 +203,7 @@ static int take_message(void *ctx, const char *message, size_t size)
 
 	switch (size > 0 ? message[0] : 0) {
 	case IN_BT2_CHUNK:
-		r->is_stopped = take_bytes(r, message + 1, size - 1) ==
-				IN_ORDER_STOP;
-		return r->is_stopped ? -1 : 0;
+		return take_bytes(r, message + 1, size - 1);
 	case IN_BT2_DISCARDED:
 		if (size != 1 + sizeof(n))
 			return -1;
@@ -235,7 +213,7 @@ static int take_message(void *ctx, const char *message, size_t size)
 	case IN_BT2_PROGRESS:
 		return 0;
 	case IN_BT2_FAILED:
-		r->has_failed = true;
+		r->flaw = FLAW_FAILED;
 		say(r, "%.*s", (int)size - 1, message + 1);
 		return 0;
 	case IN_BT2_END:
@@ -246,61 +224,55 @@ static int take_message(void *ctx, const char *message, size_t size)
 	}
 }
 
-/* Read the undamaged folders through babeltrace2. A damaged length can make it
- * ask for memory without end: it gets 1 GiB, and 64 MiB a stream file. If it
- * failed or gave what is no chunk, the carver looks for the rest. */
+/* Read the good folders through babeltrace2. A damaged length can make it ask
+ * for memory without end: it gets 1 GiB, and 64 MiB a stream file. If it does
+ * not give all that is there, the carver reads on. */
 static enum in_order_result read_good(struct in_reading *r)
 {
-	const struct in_sources sources = { r->sources, r->source_count };
+	const struct in_sources sources = { r->paths, r->good_count };
 	const struct child_job job = {
 		.what = "babeltrace2", .work = in_bt2_run,
 		.work_ctx = &sources, .take = take_message, .take_ctx = r,
 		.most = 1 + IN_CHUNK_BYTES,
 		.memory = (UINT64_C(1) << 30) +
-			  r->good_streams * (UINT64_C(64) << 20) };
+			  r->heads->file_count * (UINT64_C(64) << 20) };
 	char why[CHILD_WHY] = "babeltrace2 ended early";
+	const bool has_ended = child_run(&job, why) == 0 && r->has_ended;
 
-	if (!r->source_count)
-		return IN_ORDER_TAKEN;
-	if (child_run(&job, why) != 0 || !r->has_ended) {
-		r->has_failed = true;
-		say(r, "%s", why);
-	}
 	if (r->is_stopped)
 		return IN_ORDER_STOP;
 	if (r->discarded)
 		say(r, "events that LTTng discarded: %llu",
 		    (unsigned long long)r->discarded);
-	if (r->has_failed || r->refused)
+	if (!r->flaw && !has_ended) {
+		r->flaw = FLAW_FAILED;
+		say(r, "%s", why);
+	} else if (r->flaw == FLAW_SHORT || (!r->flaw && is_missing(r, NULL))) {
+		r->flaw = FLAW_SHORT;
+		say(r, "the CTF trace is damaged: babeltrace2 leaves out "
+		    "chunks that are in it");
+	}
+	if (r->flaw)
 		carve_good(r);
 	return IN_ORDER_TAKEN;
 }
 
 /* ---- the whole ---- */
 
-/* Check a folder, and choose who reads it. Carving happens here and now, but
- * only notes places; chunks are given later. */
+/* A folder in which no chunk can be seen is another program's trace, or
+ * damaged: it is nothing for babeltrace2. */
 static void sort_out(struct in_reading *r, const struct in_folder *f)
 {
-	struct in_source source = { .path = f->path };
-	char why[160];
+	const size_t before = r->heads->count;
 
-	switch (in_check_folder(f, source.uuid, why, sizeof(why))) {
-	case IN_CHECK_GOOD:
-		vec_need(&r->sources, &r->source_room, r->source_count + 1);
-		vec_need(&r->good, &r->good_room, r->good_count + 1);
-		r->sources[r->source_count++] = source;
-		r->good[r->good_count++] = f;
-		r->good_streams += f->stream_count;
+	carve_folder(r, r->heads, f);
+	if (r->heads->count == before) {
+		carve_folder(r, r->carve, f);
 		return;
-	case IN_CHECK_BAD:
-		say(r, "the CTF trace is damaged: %s", why);
-		break;
-	case IN_CHECK_OTHER:
-		/* Another program's trace, unless chunks are found in it. */
-		break;
 	}
-	carve_folder(r, f);
+	vec_need(&r->paths, &r->path_room, r->good_count + 1);
+	r->paths[r->good_count] = f->path;
+	*vec_add(&r->good, &r->good_room, &r->good_count) = f;
 }
 
 /* Read all that was found: carve what must be carved, then babeltrace2. */
@@ -311,18 +283,12 @@ static enum in_order_result read_found(struct in_reading *r)
 		r->summary->ctf_bytes += r->found.folders[i].stream_bytes;
 	}
 	for (size_t i = 0; i < r->found.spill_count; i++)
-		carve_file(r, r->found.spills[i]);
+		carve_file(r, r->carve, r->found.spills[i]);
 	r->summary->spill_bytes = r->found.spill_bytes;
+	in_carve_sort(r->heads);
 	in_carve_sort(r->carve);
-	if (read_good(r) == IN_ORDER_STOP)
-		return IN_ORDER_STOP;
-	if (give_carved(r, UINT64_MAX) == IN_ORDER_STOP)
-		return IN_ORDER_STOP;
-	/* If a stream has no proper end, babeltrace2 may have missed it because
-	 * of a damaged size. */
-	if (r->source_count && in_order_is_ragged(r->order))
-		carve_good(r);
-	if (give_carved(r, UINT64_MAX) == IN_ORDER_STOP)
+	if ((r->good_count && read_good(r) == IN_ORDER_STOP) ||
+	    give_carved(r, UINT64_MAX) == IN_ORDER_STOP)
 		return IN_ORDER_STOP;
 	return in_order_finish(r->order);
 }
@@ -366,17 +332,14 @@ static void sum_up(struct in_reading *r)
 			s->found.bytes[i] += r->carve->found.bytes[i];
 		}
 		s->duplicates += r->carve->duplicates;
-		s->bad = r->carve->bad + r->refused;
+		s->bad = r->carve->bad;
 	}
-	if (map_count(r->ahead) && !r->has_failed)
-		say(r, "chunks that babeltrace2 did not give, and that the "
-		    "carver found: %zu", map_count(r->ahead));
 	if (in_order_beginnings(r->order))
 		say(r, "chunks of which only the beginning was found: %llu",
 		    (unsigned long long)in_order_beginnings(r->order));
 	if (r->found.unreadable)
 		say(r, "files that cannot be read: %d", r->found.unreadable);
-	name_reader(r, r->source_count > 0);
+	name_reader(r, r->good_count > 0);
 }
 
 /* 0 if anything was read, else -1 with the cause. */
@@ -395,9 +358,9 @@ static int judge(const struct in_reading *r, enum in_order_result got)
 static void reading_fini(struct in_reading *r)
 {
 	in_order_free(r->order);
+	in_carve_free(r->heads);
 	in_carve_free(r->carve);
-	map_free(r->ahead);
-	mem_free_all(r->sources, r->good);
+	mem_free_all(r->good, r->paths);
 	in_find_fini(&r->found);
 }
 
@@ -409,8 +372,9 @@ int in_read(const char *path, in_chunk_fn fn, void *ctx,
 
 	memset(summary, 0, sizeof(*summary));
 	r.order = in_order_new(fn, ctx);
+	r.heads = in_carve_new();
+	r.heads->seals_only = true;
 	r.carve = in_carve_new();
-	r.ahead = map_new();
 	rc = in_find_all(path, &r.found);
 	if (rc == 0) {
 		const enum in_order_result got = read_found(&r);

@@ -35,12 +35,12 @@ grep -q carver "$T/info" && fail "an undamaged trace is carved"
 fresh
 truncate -s -1 "$T/$ctf/weft_0"
 all_calls "a stream cut by a byte"
-grep -qi 'damaged or cut' "$T/report.err" || fail "does not say it was cut"
+grep -q 'CTF trace is damaged' "$T/report.err" || fail "does not say so"
 
 fresh
 : >"$T/$ctf/metadata"
 all_calls "empty metadata"
-grep -qi 'metadata is empty' "$T/report.err" || fail "does not say so"
+grep -q 'CTF trace is damaged' "$T/report.err" || fail "does not say so"
 
 fresh
 truncate -s 1000 "$T/$ctf/metadata"

@@ -72,13 +72,13 @@ says 2 "damaged in $ctf/weft_0: the chunk at byte $(chunk $ctf/weft_0 3)" \
 # Around the chunks: they are found all the same.
 ctf_is="note: the CTF trace is damaged:"
 damage "put $ctf/weft_0 0"
-says 0 "$ctf_is \"weft_0\" is damaged or cut at byte 0"
+says 0 "$ctf_is babeltrace2 cannot open it"
 damage "put $ctf/index/weft_0.idx 30"
-says 0 "$ctf_is the index of \"weft_0\" is damaged"
+says 0
 damage "put $ctf/metadata 900"
 says 0 "$ctf_is babeltrace2 cannot open it"
 damage ": >$ctf/metadata"
-says 0 "$ctf_is its metadata is empty"
+says 0 "$ctf_is babeltrace2 cannot open it"
 damage "rm -r $ctf/index"
 says 0
 
