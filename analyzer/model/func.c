@@ -79,6 +79,29 @@ bool func_is_libc(struct func_table *t, func_id id)
 	       strncmp(name, "libc-2.", 7) == 0;
 }
 
+/* A function's name in a signature, after what it returns. */
+static const char *own_name(const char *signature)
+{
+	const char *name = signature;
+	int depth = 0;
+
+	for (const char *c = signature; *c && (*c != '(' || depth > 0); c++) {
+		depth += (*c == '<') - (*c == '>');
+		if (*c == ' ' && depth == 0)
+			name = c + 1;
+	}
+	return name;
+}
+
+bool func_is_library(struct func_table *t, func_id id)
+{
+	const char *const name = own_name(func_get(t, id)->name);
+
+	return func_is_libc(t, id) || text_begins(name, "std::") ||
+	       text_begins(name, "__gnu_cxx::") ||
+	       text_begins(name, "__gthread_");
+}
+
 bool func_elf_is_lua(struct func_table *t, elf_id id)
 {
 	const char *name = text_base_name(func_elf(t, id)->path);

@@ -108,6 +108,9 @@ bool func_is_special(struct func_table *, func_id, const char *name);
 /* Is it one of libc's? That has no hooks: what is recorded of it are calls that
  * may wait. */
 bool func_is_libc(struct func_table *, func_id);
+/* Is it libc's, or of the C++ standard library, whose functions are compiled
+ * into the program? What waits in one does so for whoever called it. */
+bool func_is_library(struct func_table *, func_id);
 /* Is the module Lua's own library or interpreter, by its file's name: lua5.4,
  * liblua5.1.so.0, luajit-2.1.0-beta3? Others only begin likewise, as
  * liblua5.1-socket.so.2. */

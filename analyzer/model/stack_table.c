@@ -54,6 +54,14 @@ const struct stack_frame *stack_table_get(const struct stack_table *t,
 	return &t->frames[id];
 }
 
+stack_id stack_table_own(const struct stack_table *t, struct func_table *funcs,
+			 stack_id stack)
+{
+	while (stack && func_is_library(funcs, stack_table_get(t, stack)->func))
+		stack = stack_table_get(t, stack)->below;
+	return stack;
+}
+
 size_t stack_table_depth(const struct stack_table *t, stack_id id)
 {
 	return t->frames[id].depth;

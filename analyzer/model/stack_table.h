@@ -33,6 +33,10 @@ stack_id stack_table_push(struct stack_table *, stack_id, func_id,
 
 /* Its innermost frame; needs id > 0. Valid until the next push. */
 const struct stack_frame *stack_table_get(const struct stack_table *, stack_id);
+/* Without the innermost frames that are a library's (func_is_library). 0: all
+ * are. */
+stack_id stack_table_own(const struct stack_table *, struct func_table *,
+			 stack_id);
 /* Its number of frames. */
 size_t stack_table_depth(const struct stack_table *, stack_id);
 

@@ -283,6 +283,25 @@ void test_explain_who_sleeps_comes_last(void)
 	}
 }
 
+/* C++'s library stands between libc and who waits. */
+void test_explain_names_who_calls_a_library(void)
+{
+	size_t waits = 0;
+	node_id by;
+
+	begin();
+	by = put(put(0, "main", 1, 10, 0, 0), "find", 100, 9, 0, 0);
+	by = put(by, "std::mutex::lock()", 100, 1, 0, 0);
+	put(by, "__gthread_mutex_lock(pthread_mutex_t*)", 100, 1, 900, 0);
+	explain_find(&found, session, &seen);
+	while (waits < found.count && found.finding[waits].kind != EXPLAIN_WAIT)
+		waits++;
+	REQUIRE(waits < found.count);
+	CHECK_STR(func_get(session->funcs, found.finding[waits].other)->name,
+		  "find");
+	session_free(session);
+}
+
 /* nap does nothing but sleep, so it is work that sleeps. What sleeps twice a
  * call, or does something else, is no such function. */
 void test_explain_names_who_calls_what_sleeps(void)

@@ -49,6 +49,32 @@ void test_func_knows_the_files_of_lua(void)
 	func_table_free(t);
 }
 
+void test_func_knows_what_is_a_librarys(void)
+{
+	static const char *const library[] = {
+		"__gthread_mutex_lock(pthread_mutex_t*)", "std::mutex::lock()",
+		"void std::__invoke_impl<void, void (*)()>(void (*&&)())",
+		"std::__invoke_result<void (*)()>::type std::__invoke<void "
+		"(*)()>(void (*&&)())", "__gnu_cxx::new_allocator<a b>::f()" };
+	static const char *const own[] = { "lock", "stdin_read", "a::std::f()",
+		"void run<std::less<int> >(int)", "std_lock(std::mutex&)",
+		"std::vector<int> make(std::string const&)" };
+	struct func_table *const t = func_table_new();
+	const elf_id m = func_module(t, "/a", NULL, 0, 1);
+	const func_id f = func_native(t, m, 16);
+
+	for (size_t i = 0; i < sizeof(library) / sizeof(*library); i++) {
+		func_get(t, f)->name = library[i];
+		CHECK(func_is_library(t, f));
+	}
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		func_get(t, f)->name = own[i];
+		CHECK(!func_is_library(t, f));
+	}
+	func_get(t, f)->name = "";
+	func_table_free(t);
+}
+
 void test_func_native_is_module_and_offset(void)
 {
 	struct func_table *const t = func_table_new();

@@ -44,10 +44,13 @@ static int find_sleeps(struct load *load, struct explain_seen *to)
 
 /* ---- what threads wait for ---------------------------------------------- */
 
-/* What called a function of libc. */
+/* What called a function of libc: the program's own, if it is known. */
 static stack_id caller_of(const struct waits *w, stack_id stack)
 {
-	return stack ? stack_table_get(w->stacks, stack)->below : 0;
+	const stack_id own = stack_table_own(w->stacks, w->session->funcs,
+					     stack);
+
+	return own || !stack ? own : stack_table_get(w->stacks, stack)->below;
 }
 
 static func_id func_of(const struct waits *w, stack_id stack)

@@ -604,15 +604,9 @@ static func_id innermost(const struct waits *w, stack_id stack)
 func_id path_caller(const struct waits *w, stack_id stack)
 {
 	struct func_table *const funcs = w->session->funcs;
-	func_id func = innermost(w, stack);
 
-	if (!func_is_libc(funcs, func))
-		return 0;
-	while (stack && func_is_libc(funcs, func)) {
-		stack = stack_table_get(w->stacks, stack)->below;
-		func = innermost(w, stack);
-	}
-	return func;
+	return !func_is_library(funcs, innermost(w, stack)) ? 0 :
+	       innermost(w, stack_table_own(w->stacks, funcs, stack));
 }
 
 static bool is_of(const struct waits *w, const struct path_sum *sum,

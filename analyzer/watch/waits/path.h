@@ -60,8 +60,8 @@ struct path_step *path_steps(struct path *, const struct path_who *,
 			     ticks from, ticks to, uint32_t depth,
 			     size_t *count);
 
-/* Where the innermost function of a stack is of libc: the innermost one that is
- * not; else, and if that is not known, 0. */
+/* Where the innermost function of a stack is a library's: the innermost one
+ * that is not; else, and if that is not known, 0. */
 func_id path_caller(const struct waits *, stack_id);
 
 /* The request's own steps of one kind in one function (of libc, for one
