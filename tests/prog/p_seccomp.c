@@ -167,7 +167,11 @@ static void on_refused(int s, siginfo_t *info, void *context)
 	(void)s;
 	(void)info;
 	refused++;
+#ifdef __x86_64__
 	c->uc_mcontext.gregs[REG_RAX] = -EPERM;
+#else
+	c->uc_mcontext.regs[0] = (unsigned long long)-EPERM;
+#endif
 }
 
 /* Its libc waits otherwise. */
