@@ -181,12 +181,28 @@ const char *control_value(const char *answer, const char *key, char *out,
 	return out;
 }
 
+/* ---- which recording ---- */
+
+/* Ask for its status, and close the connection, which may be negative. answer
+ * is "" if there is none. */
+static void ask_status(int connection, char answer[CONTROL_ANSWER_MAX])
+{
+	answer[0] = '\0';
+	if (connection < 0)
+		return;
+	if (!control_request(connection, "status"))
+		close(connection);
+	else if (!control_answer(connection, answer))
+		answer[0] = '\0';
+}
+
 static bool is_number(const char *text)
 {
 	return text[0] && text[strspn(text, "0123456789")] == '\0';
 }
 
-bool control_may_mean(const char *wanted, const char *name)
+/* Whether a socket of that name may be meant: if not, it need not be asked. */
+static bool may_mean(const char *wanted, const char *name)
 {
 	const size_t length = (size_t)(strrchr(name, '.') - name);
 
@@ -195,7 +211,8 @@ bool control_may_mean(const char *wanted, const char *name)
 	       (strlen(wanted) == length && memcmp(name, wanted, length) == 0);
 }
 
-bool control_means(const char *wanted, const char *name, const char *answer)
+/* Whether one that may be is meant. answer: its status. */
+static bool means(const char *wanted, const char *name, const char *answer)
 {
 	char pid[16];
 
@@ -205,7 +222,62 @@ bool control_means(const char *wanted, const char *name, const char *answer)
 		      wanted) == 0;
 }
 
-int control_connect_path(const char *path)
+struct search {
+	const char *wanted;
+	int folder;
+	struct control_found *found;
+	size_t count;
+};
+
+/* For control_each: ask the recording for its status. */
+static void look_at(void *ctx, const char *name, int connection)
+{
+	struct search *const s = ctx;
+	struct control_found *const more = may_mean(s->wanted, name) ?
+		realloc(s->found, (s->count + 1) * sizeof(*more)) : NULL;
+
+	if (!more) {
+		if (connection >= 0)
+			close(connection);
+		return;
+	}
+	struct control_found *const f = &more[s->count];
+
+	s->found = more;
+	f->folder = s->folder;
+	snprintf(f->name, sizeof(f->name), "%s", name);
+	ask_status(connection, f->answer);
+	s->count += means(s->wanted, name, f->answer);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct control_found *const x = a, *const y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+struct control_found *control_find(const char *wanted, size_t *count)
+{
+	struct search s = { .wanted = wanted };
+	char path[PATH_MAX];
+
+	for (; control_folder(s.folder, path, sizeof(path)); s.folder++) {
+		const int folder = path[0] ? control_open(path) : -1;
+
+		if (folder < 0)
+			continue;
+		control_each(folder, look_at, &s);
+		close(folder);
+	}
+	if (s.count > 0)
+		qsort(s.found, s.count, sizeof(*s.found), by_name);
+	*count = s.count;
+	return s.found;
+}
+
+/* Connect to a socket anywhere: path has a slash. */
+static int connect_path(const char *path)
 {
 	char folder[PATH_MAX];
 
@@ -216,4 +288,56 @@ int control_connect_path(const char *path)
 	return control_connect_in(open(slash == folder ? "/" : folder,
 				       O_PATH | O_DIRECTORY | O_CLOEXEC),
 				  slash + 1);
+}
+
+static int connect_found(const struct control_found *f)
+{
+	char path[PATH_MAX];
+
+	control_folder(f->folder, path, sizeof(path));
+	return control_connect_in(control_open(path), f->name);
+}
+
+/* Of several or none. */
+static void say_count(const char *wanted, size_t count,
+		      char why[CONTROL_WHY_MAX])
+{
+	if (count > 1)
+		snprintf(why, CONTROL_WHY_MAX, "%zu recordings are meant; name "
+			 "one by its process id: weft status lists them",
+			 count);
+	else if (wanted)
+		snprintf(why, CONTROL_WHY_MAX, "no recording \"%s\" of yours "
+			 "runs here; weft status lists those that do", wanted);
+	else
+		snprintf(why, CONTROL_WHY_MAX,
+			 "no recording of yours runs here");
+}
+
+int control_connect(const char *wanted, struct control_found *found,
+		    char why[CONTROL_WHY_MAX])
+{
+	const bool is_path = wanted && strchr(wanted, '/');
+	struct control_found *list = NULL;
+	size_t count = 1;
+	int connection;
+
+	if (is_path) {
+		snprintf(found->name, sizeof(found->name), "%s",
+			 strrchr(wanted, '/') + 1);
+		ask_status(connect_path(wanted), found->answer);
+		connection = connect_path(wanted);
+	} else {
+		list = control_find(wanted, &count);
+		if (count == 1)
+			*found = list[0];
+		connection = count == 1 ? connect_found(found) : -1;
+	}
+	if (count != 1)
+		say_count(wanted, count, why);
+	else if (connection < 0)
+		snprintf(why, CONTROL_WHY_MAX, "\"%s\" does not answer: %s",
+			 is_path ? wanted : found->name, strerror(errno));
+	free(list);
+	return connection;
 }

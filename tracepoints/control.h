@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -32,6 +33,7 @@ enum {
 	CONTROL_NAME_MAX = 64,     /* bytes of NAME, the last one 0 */
 	CONTROL_CLIENTS = 16,      /* at one time; others are turned away */
 	CONTROL_SECONDS = 5,       /* for a request, and for its answer */
+	CONTROL_WHY_MAX = PATH_MAX + 256,
 };
 
 /* The commands that ask a recording: X(name, operands, half a line about it). A
@@ -94,14 +96,22 @@ const char *control_value(const char *answer, const char *key, char *out,
 
 /* ---- which recording ---- */
 
+/* A recording that runs. */
+struct control_found {
+	char name[NAME_MAX + 1];   /* of its socket */
+	int folder;                /* the i-th of control_folder */
+	char answer[CONTROL_ANSWER_MAX]; /* its status; "": it does not
+					  * answer */
+};
+
 /* What a user types for one: all digits: the process id of a program or of its
  * weft record; with a slash: a socket; else: a name. NULL: all. */
 
-/* Whether a socket of that name may be meant: if not, it need not be asked. */
-bool control_may_mean(const char *wanted, const char *name);
+/* The recordings that are meant, by name. The caller frees the array. Not for a
+ * socket. */
+struct control_found *control_find(const char *wanted, size_t *count);
 
-/* Whether one that may be is meant. answer: its status. */
-bool control_means(const char *wanted, const char *name, const char *answer);
-
-/* Connect to a socket anywhere: path has a slash. Negative: see errno. */
-int control_connect_path(const char *path);
+/* Connect to the only one that is meant. Negative: why says why. Its socket's
+ * folder is known only if wanted is no socket. */
+int control_connect(const char *wanted, struct control_found *found,
+		    char why[CONTROL_WHY_MAX]);

@@ -1,5 +1,5 @@
-/* feed.c - finds the control socket, asks to watch, and cuts what comes into
- * chunks. What chunks mean is not known here.
+/* feed.c - asks to watch a recording, and cuts what comes into chunks. What
+ * chunks mean is not known here.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/live/feed.h"
 
@@ -9,126 +9,23 @@
 #include "tracepoints/control.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum { ROOM = 1 << 20, AT_ONCE = 16 };
 
-/* ---- which recording ---- */
-
-struct search {
-	const char *wanted;      /* as for control_means */
-	int place;               /* of the folder, and in it: */
-	char name[NAME_MAX + 1];
-	int found_place;
-	size_t count;
-	char answer[CONTROL_ANSWER_MAX]; /* what it said of itself, or "" */
-};
-
-/* Ask a recording for its status, and close the connection. */
-static void ask(int connection, char answer[CONTROL_ANSWER_MAX])
-{
-	answer[0] = '\0';
-	if (!control_request(connection, "status"))
-		close(connection);
-	else if (!control_answer(connection, answer))
-		answer[0] = '\0';
-}
-
-/* For control_each. */
-static void see(void *ctx, const char *name, int connection)
-{
-	struct search *const s = ctx;
-	char answer[CONTROL_ANSWER_MAX];
-
-	if (connection < 0)
-		return;
-	if (!control_may_mean(s->wanted, name)) {
-		close(connection);
-		return;
-	}
-	ask(connection, answer);
-	if (!control_means(s->wanted, name, answer))
-		return;
-	snprintf(s->name, sizeof(s->name), "%s", name);
-	memcpy(s->answer, answer, sizeof(s->answer));
-	s->found_place = s->place;
-	s->count++;
-}
-
-static bool is_path(const struct search *s)
-{
-	return s->wanted && strchr(s->wanted, '/');
-}
-
-static int find(struct search *s)
-{
-	char path[PATH_MAX];
-
-	for (; control_folder(s->place, path, sizeof(path)); s->place++) {
-		const int folder = path[0] ? control_open(path) : -1;
-
-		if (folder < 0)
-			continue;
-		control_each(folder, see, s);
-		close(folder);
-	}
-	if (s->count == 1)
-		return 0;
-	if (s->count > 1)
-		return err_add("%zu recordings are meant; name one by its "
-			       "process id: weft status lists them", s->count);
-	return s->wanted ?
-	       err_add("no recording \"%s\" of yours runs here; weft status "
-		       "lists those that do", s->wanted) :
-	       err_add("no recording of yours runs here");
-}
-
-static int connect_to(const struct search *s)
-{
-	char path[PATH_MAX];
-	int connection;
-
-	if (is_path(s)) {
-		connection = control_connect_path(s->wanted);
-	} else {
-		control_folder(s->found_place, path, sizeof(path));
-		connection = control_connect_in(control_open(path), s->name);
-	}
-	return connection >= 0 ? connection :
-	       err_add("\"%s\" does not answer: %s",
-		       is_path(s) ? s->wanted : s->name, strerror(errno));
-}
-
-/* The one that is meant. 0, or -1 with the cause in the chain. */
-static int find_one(struct search *s)
-{
-	if (!is_path(s))
-		return find(s);
-	snprintf(s->name, sizeof(s->name), "%s", strrchr(s->wanted, '/') + 1);
-	const int connection = connect_to(s);
-
-	if (connection < 0)
-		return -1;
-	ask(connection, s->answer);
-	return 0;
-}
-
 int feed_open(struct feed *f, const char *wanted)
 {
-	struct search s = { .wanted = wanted };
-	char ok[3] = "";
+	char ok[3] = "", why[CONTROL_WHY_MAX];
+	struct control_found found;
 
 	memset(f, 0, sizeof(*f));
-	if (find_one(&s) != 0)
-		return -1;
-	control_value(s.answer, "trace", f->trace, sizeof(f->trace));
-	f->fd = connect_to(&s);
+	f->fd = control_connect(wanted, &found, why);
 	if (f->fd < 0)
-		return -1;
-	snprintf(f->name, sizeof(f->name), "%s", s.name);
+		return err_add("%s", why);
+	control_value(found.answer, "trace", f->trace, sizeof(f->trace));
+	memcpy(f->name, found.name, sizeof(f->name));
 	if (!control_request(f->fd, "watch") ||
 	    recv(f->fd, ok, sizeof(ok), MSG_WAITALL) != (ssize_t)sizeof(ok) ||
 	    memcmp(ok, "ok\n", sizeof(ok)) != 0) {

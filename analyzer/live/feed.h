@@ -22,7 +22,7 @@ struct feed {
 	size_t used;
 };
 
-/* Watch the recording that wanted means (control_means). 0, or -1 with the
+/* Watch the recording that wanted means (control.h). 0, or -1 with the
  * cause in the chain: there is none, or there are several. Ends with feed_close
  * if it is 0. */
 int feed_open(struct feed *, const char *wanted);

@@ -27,20 +27,6 @@ static const struct command {
 #undef X
 };
 
-/* A recording that runs, and what it said of itself; "": it does not answer. */
-struct found {
-	char name[NAME_MAX + 1];
-	int folder;                /* the i-th of control_folder */
-	char answer[CONTROL_ANSWER_MAX];
-};
-
-struct search {
-	const char *wanted;        /* as for control_means */
-	int folder;
-	struct found *found;
-	size_t count;
-};
-
 __attribute__((format(printf, 2, 3)))
 static int complain(const char *command, const char *format, ...)
 {
@@ -55,97 +41,6 @@ static int complain(const char *command, const char *format, ...)
 	return CANNOT;
 }
 
-/* ---- which recordings ---- */
-
-/* For control_each: ask the recording for its status. */
-static void look_at(void *ctx, const char *name, int connection)
-{
-	struct search *const s = ctx;
-	struct found *const more = control_may_mean(s->wanted, name) ?
-		realloc(s->found, (s->count + 1) * sizeof(*more)) : NULL;
-
-	if (!more) {
-		if (connection >= 0)
-			close(connection);
-		return;
-	}
-	struct found *const f = &more[s->count];
-
-	s->found = more;
-	f->folder = s->folder;
-	snprintf(f->name, sizeof(f->name), "%s", name);
-	if (connection >= 0 && !control_request(connection, "status")) {
-		close(connection);
-		connection = -1;
-	}
-	if (connection < 0 || !control_answer(connection, f->answer))
-		f->answer[0] = '\0';
-	s->count += control_means(s->wanted, name, f->answer);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	const struct found *const x = a, *const y = b;
-
-	return strcmp(x->name, y->name);
-}
-
-/* Fill in found[], which is the caller's to free. */
-static void look_for(struct search *s)
-{
-	char path[PATH_MAX];
-
-	for (int i = 0; control_folder(i, path, sizeof(path)); i++) {
-		const int folder = path[0] ? control_open(path) : -1;
-
-		s->folder = i;
-		if (folder < 0)
-			continue;
-		control_each(folder, look_at, s);
-		close(folder);
-	}
-	if (s->count > 0)
-		qsort(s->found, s->count, sizeof(*s->found), by_name);
-}
-
-static int connect_to(const struct found *f)
-{
-	char path[PATH_MAX];
-
-	control_folder(f->folder, path, sizeof(path));
-	return control_connect_in(control_open(path), f->name);
-}
-
-/* Connect to the one recording that is meant. Negative: the reason was
- * printed. */
-static int connect_to_one(const char *command, const char *wanted)
-{
-	struct search s = { .wanted = wanted };
-	int connection = -1;
-
-	if (wanted && strchr(wanted, '/')) {
-		connection = control_connect_path(wanted);
-		if (connection < 0)
-			complain(command, "cannot connect to \"%s\": %s",
-				 wanted, strerror(errno));
-		return connection;
-	}
-	look_for(&s);
-	if (s.count == 0 && wanted)
-		complain(command, "no recording \"%s\" of yours runs here; "
-			 "weft status lists those that do", wanted);
-	else if (s.count == 0)
-		complain(command, "no recording of yours runs here");
-	else if (s.count > 1)
-		complain(command, "%zu recordings are meant; name one by its "
-			 "process id: weft status lists them", s.count);
-	else if ((connection = connect_to(&s.found[0])) < 0)
-		complain(command, "\"%s\" does not answer: %s",
-			 s.found[0].name, strerror(errno));
-	free(s.found);
-	return connection;
-}
-
 /* ---- what is printed ---- */
 
 static double number(const char *answer, const char *key)
@@ -155,7 +50,7 @@ static double number(const char *answer, const char *key)
 	return strtod(control_value(answer, key, text, sizeof(text)), NULL);
 }
 
-static void print_row(const struct found *f)
+static void print_row(const struct control_found *f)
 {
 	char name[NAME_MAX + 1], state[16], disk[32], program[PATH_MAX];
 
@@ -192,20 +87,21 @@ static void print_waiting(char *answer)
 /* A table of all. */
 static int print_all(void)
 {
-	struct search s = { .wanted = NULL };
+	size_t count;
+	struct control_found *const found = control_find(NULL, &count);
 
-	look_for(&s);
-	if (s.count == 0) {
+	if (count == 0) {
 		puts("no recording of yours runs here");
+		free(found);
 		return GOOD;
 	}
 	printf("%-16s %7s %-5s %9s %10s %7s %9s %8s  %s\n", "name", "pid",
 	       "state", "time", "records/s", "pool", "disk", "lost", "program");
-	for (size_t i = 0; i < s.count; i++) {
-		print_row(&s.found[i]);
-		print_waiting(s.found[i].answer);
+	for (size_t i = 0; i < count; i++) {
+		print_row(&found[i]);
+		print_waiting(found[i].answer);
 	}
-	free(s.found);
+	free(found);
 	return GOOD;
 }
 
@@ -234,11 +130,12 @@ static int ask_recording(const struct command *c, const char *wanted,
 {
 	char request[CONTROL_REQUEST_MAX];
 	const struct timeval for_ever = { 0 };
-	char answer[CONTROL_ANSWER_MAX];
-	const int connection = connect_to_one(c->name, wanted);
+	char answer[CONTROL_ANSWER_MAX], why_not[CONTROL_WHY_MAX];
+	struct control_found found;
+	const int connection = control_connect(wanted, &found, why_not);
 
 	if (connection < 0)
-		return CANNOT;
+		return complain(c->name, "%s", why_not);
 	/* Its answer ends when the trace is closed, or all is written. */
 	if (strcmp(c->name, "finish") == 0 || takes_more(c))
 		setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &for_ever,
