@@ -117,6 +117,7 @@ void decode_vm(const struct chunk_item *item, struct chunk_vm *vm)
 	vm->address = item->word[3];
 	vm->fiber = item->n > 4 ? item->word[4] : 0;
 	vm->bytes = item->n > 5 ? item->word[5] : 0;
+	vm->read = item->n > 6 ? item->word[6] : 0;
 }
 
 size_t decode_offcpu(const struct chunk_item *item, const uint64_t **pair)

@@ -15,7 +15,8 @@ void vm_memory_fini(struct vm_memory *m)
 	mem_free_all(m->readings, m->cycles);
 }
 
-/* What a chunk says of its states is of when it begins, or a little later. */
+/* Older traces do not say when a state was read: when the chunk began, or later.
+ */
 static void on_chunk(void *ctx, const struct replay_event *e,
 		     const struct chunk *chunk)
 {
@@ -30,7 +31,8 @@ static void on_chunk(void *ctx, const struct replay_event *e,
 		if (vm.bytes > 0)
 			*vec_add(&m->readings, &m->room, &m->count) =
 				(struct vm_reading){ e->process, vm.serial,
-						     e->tick, vm.bytes };
+						     MAX(vm.read, e->tick),
+						     vm.bytes };
 	}
 }
 
@@ -83,7 +85,8 @@ struct vm_row *vm_memory_rows(struct vm_memory *m, const struct session *s,
 					      sizeof(*rows));
 	struct map *const vm_of = map_new();
 	const ticks first = session_first_tick(s), begin = MAX(from, first);
-	const ticks end = MAX(MIN(to, session_last_tick(s)), begin);
+	const ticks last = session_last_tick(s);
+	const ticks end = MAX(MIN(to, last), begin);
 	const ticks third = (end - begin) / 3;
 	size_t n = 0;
 
@@ -93,9 +96,10 @@ struct vm_row *vm_memory_rows(struct vm_memory *m, const struct session *s,
 	}
 	order_sort(m->readings, m->count, by_time);
 	for (size_t i = 0; i < m->count; i++) {
-		const struct vm_reading *const r = &m->readings[i];
+		struct vm_reading *const r = &m->readings[i];
 		const uint32_t vm = map_find(vm_of, r->process, r->vm);
 
+		r->at = MIN(r->at, last); /* or the trace is damaged */
 		if (vm && r->at >= from && r->at < to)
 			add(&rows[vm - 1], r, first,
 			    (r->at >= begin + third) +

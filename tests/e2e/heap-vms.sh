@@ -76,8 +76,43 @@ awk -F, 'NR > 1 && $1 > 1000000 { exit 1 }' "$T/o" || fail "at first: $(cat "$T/
 record -- "$T/two" || fail "weft record fails"
 "$WEFT" heap --by vm "$T/trace" >"$T/o" 2>&1 || fail "of a trace without memory"
 grep -q 'no Lua state was read' "$T/o" || fail "not said: $(cat "$T/o")"
-# A state's memory that comes from no malloc is not seen, and that is said.
 pkg-config --exists lua5.4 || exit 0
+# A thread that uses another's state late tells of it in a chunk that began long
+# before; the number is of the time at which it was read.
+cat >"$T/late.c" <<'END'
+#include <lauxlib.h>
+#include <lualib.h>
+#include <pthread.h>
+#include <unistd.h>
+static void *grow(void *unused)
+{
+	lua_State *const L = luaL_newstate();
+
+	(void)unused;
+	luaL_openlibs(L);
+	usleep(500000);
+	return luaL_dostring(L, "s = ('x'):rep(5000000)") ? NULL : L;
+}
+int main(void)
+{
+	lua_State *const mine = luaL_newstate();
+	pthread_t t;
+	void *L;
+
+	if (luaL_dostring(mine, "local function f() end f()") ||
+	    pthread_create(&t, NULL, grow, NULL) || pthread_join(t, &L) || !L)
+		return 1;
+	return luaL_dostring(L, "coroutine.wrap(function() end)()");
+}
+END
+# shellcheck disable=SC2046
+gcc -O1 -o "$T/late" "$T/late.c" $(pkg-config --cflags --libs lua5.4) -pthread ||
+	fail "no program"
+record --heap=exact -- "$T/late" || fail "weft record fails"
+"$WEFT" heap --by vm --csv "$T/trace" >"$T/o" 2>"$T/report.err" || fail "weft heap"
+awk -F, 'NR > 1 && $4 > 5000000 { seen = 1; early = $5 < 400000000 }
+	END { exit !seen || early }' "$T/o" || fail "read too early: $(cat "$T/o")"
+# A state's memory that comes from no malloc is not seen, and that is said.
 cat >"$T/pool.c" <<'END'
 #include <lauxlib.h>
 #include <string.h>

@@ -118,6 +118,8 @@ static void print_vm(const struct chunk_item *item)
 		printf(" in=%" PRIu64, vm.fiber);
 	if (vm.bytes != 0)
 		printf(" bytes=%" PRIu64, vm.bytes);
+	if (vm.read != 0)
+		printf(" read=%" PRIu64, vm.read);
 }
 
 /* A frame of a stack: its function's index in the dictionary and its age in

@@ -1,5 +1,6 @@
 /* vm.c - the VMs of the program, and their names in chunks; a thread's Lua
  * part. SPDX-License-Identifier: MIT */
+#include "tracer/host/base/clock.h"
 #include "tracer/host/base/kernel.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/link/link.h"
@@ -46,7 +47,7 @@ static uint64_t bytes_of(const struct lua_vm *vm)
 static bool put_item(struct thread_state *s, const struct lua_vm *vm)
 {
 	const uint64_t bytes = bytes_of(vm);
-	const uint32_t words = bytes > 0 ? 6 : 5;
+	const uint32_t words = bytes > 0 ? 7 : 5;
 	uint64_t *const item = chunk_item(s, words);
 
 	CHECKED(lua_vm_valid(vm));
@@ -63,8 +64,10 @@ static bool put_item(struct thread_state *s, const struct lua_vm *vm)
 		  (vm->lib->abi->is_jit ? VM_UNTOLD_RETURNS : 0u);
 	item[3] = (uint64_t)vm->main;
 	item[4] = vm->fiber;
-	if (bytes > 0)
+	if (bytes > 0) {
 		item[5] = bytes;
+		item[6] = clock_now(); /* the chunk may be old */
+	}
 	chunk_publish_items(s);
 	return true;
 }
