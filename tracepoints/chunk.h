@@ -245,8 +245,8 @@ enum item_type {
 	                   * enum vm_flag), address of the lua_State (for
 	                   * display), serial of the native coroutine that it
 	                   * belongs to (0: none; the word may be missing), how
-	                   * many bytes it has in use, and the tick at which that
-	                   * was read (likewise) */
+	                   * many bytes it has in use, and at which tick it had
+	                   * these (likewise) */
 	ITEM_OFFCPU = 10, /* pairs of ticks, from and to. The first: the time
 	                   * for which switches are known. The others lie in
 	                   * it and rise: the thread did not run. An empty

@@ -151,7 +151,8 @@ uint32_t decode_process(const struct chunk_item *, struct chunk_string *path,
 
 /* ITEM_VM. serial: of the VM; address: of its main lua_State; fiber: the native
  * coroutine that the VM belongs to, 0: none; bytes: that it has in use, 0: not
- * known; read: the tick at which it had them, 0: not known; abi and flags as in tracepoints/chunk.h. */
+ * known; read: the tick at which it had them, 0: not known; abi and flags as in
+ * tracepoints/chunk.h. */
 struct chunk_vm {
 	uint64_t serial, address, fiber, bytes, read;
 	uint32_t abi, flags;

@@ -156,6 +156,9 @@ struct explain {
 /* Bytes, in the second half of the time. */
 double explain_heap_growth(const struct explain_heap *);
 
+/* Do functions keep enough of what they take, all the time? */
+bool explain_keeps(const struct explain_heap *);
+
 /* Look for all kinds; the session needs histograms for EXPLAIN_SLOW. What was
  * seen is borrowed by the findings. Never fails. */
 void explain_find(struct explain *, struct session *,

@@ -135,19 +135,25 @@ double explain_heap_growth(const struct explain_heap *heap)
 	return fmax(heap->end - heap->half, heap->steady);
 }
 
+bool explain_keeps(const struct explain_heap *heap)
+{
+	const double kept = heap->error > 0 ? 0 : heap->steady;
+
+	return kept >= fmax(LEAST_GROWTH, KEPT_SHARE * heap->end);
+}
+
 /* Not what only the first part of the time fills, nor what may be chance. What
  * is known to be kept all the time is neither. */
 static void find_heap(struct work *w, const struct explain_heap *heap)
 {
 	const double all = explain_heap_growth(heap);
-	const double kept = heap->error > 0 ? 0 : heap->steady;
-	const bool keeps = kept >= fmax(LEAST_GROWTH, KEPT_SHARE * heap->end);
 	struct explain_finding *f;
 
 	if (heap->func == 0 || all < LEAST_GROWTH || all < 3 * heap->error ||
-	    (!keeps && (all < GROWTH_SHARE * heap->end ||
-			heap->later - heap->half < STEADY * all ||
-			heap->end - heap->later < STEADY * all)))
+	    (!explain_keeps(heap) &&
+	     (all < GROWTH_SHARE * heap->end ||
+	      heap->later - heap->half < STEADY * all ||
+	      heap->end - heap->later < STEADY * all)))
 		return;
 	f = work_add(w, EXPLAIN_HEAP, heap->func);
 	f->heap = heap;

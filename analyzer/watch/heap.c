@@ -327,6 +327,28 @@ double heap_lasting(const struct heap_row *r, int earlier, int later)
 	return r->lasts[later].bytes - r->lasts[earlier].bytes;
 }
 
+ORDER_BY(compare_ticks, ticks, ORDER(*x, *y))
+
+/* Of the events from first until last. */
+static void find_quarters(struct pairing *p, ticks first, ticks last)
+{
+	ticks *const q = p->to_table->quarter;
+	const size_t n = p->heap->is_by_events ? p->heap->count : 0;
+	ticks *const at = mem_alloc((n + 1) * sizeof(*at));
+	size_t in = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (p->heap->events[i].at >= first &&
+		    p->heap->events[i].at < last)
+			at[in++] = p->heap->events[i].at;
+	order_sort(at, in, compare_ticks);
+	for (size_t k = 0; k < HEAP_QUARTERS; k++)
+		q[k] = in > 0 ? at[in * k / HEAP_QUARTERS] :
+		       first + (last - first) / HEAP_QUARTERS * k;
+	q[HEAP_QUARTERS] = last;
+	mem_free(at);
+}
+
 /* The events are sorted. */
 static void find_places(struct pairing *p)
 {
@@ -343,10 +365,7 @@ static void find_places(struct pairing *p)
 	}
 	first = MAX(first, p->from);
 	last = MAX(MIN(last, p->to - 1), first) + 1;
-	for (int k = 0; k < HEAP_QUARTERS; k++)
-		p->to_table->quarter[k] = first + (last - first) /
-					  HEAP_QUARTERS * (ticks)k;
-	p->to_table->quarter[HEAP_QUARTERS] = last;
+	find_quarters(p, first, last);
 }
 
 void heap_sum_up(struct heap *h, const uint8_t *threads, ticks from, ticks to,

@@ -29,6 +29,8 @@ enum heap_by {
 struct heap {
 	struct stack_table *stacks;
 	enum heap_by by;         /* to be set before the replay */
+	bool is_by_events;       /* quarters have as many events each, instead
+	                          * of as much time */
 	/* Private. */
 	struct map *coroutine_of;
 	const struct session *session;

@@ -15,8 +15,8 @@ void vm_memory_fini(struct vm_memory *m)
 	mem_free_all(m->readings, m->cycles);
 }
 
-/* Older traces do not say when a state was read: when the chunk began, or later.
- */
+/* Older traces do not say when a state was read: when the chunk began, or
+ * later. */
 static void on_chunk(void *ctx, const struct replay_event *e,
 		     const struct chunk *chunk)
 {
@@ -85,9 +85,8 @@ struct vm_row *vm_memory_rows(struct vm_memory *m, const struct session *s,
 					      sizeof(*rows));
 	struct map *const vm_of = map_new();
 	const ticks first = session_first_tick(s), begin = MAX(from, first);
-	const ticks last = session_last_tick(s);
-	const ticks end = MAX(MIN(to, last), begin);
-	const ticks third = (end - begin) / 3;
+	const ticks last = session_last_tick(s),
+		    third = (MAX(MIN(to, last), begin) - begin) / 3;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < s->vm_count; i++) {
@@ -101,8 +100,7 @@ struct vm_row *vm_memory_rows(struct vm_memory *m, const struct session *s,
 
 		r->at = MIN(r->at, last); /* or the trace is damaged */
 		if (vm && r->at >= from && r->at < to)
-			add(&rows[vm - 1], r, first,
-			    (r->at >= begin + third) +
+			add(&rows[vm - 1], r, first, (r->at >= begin + third) +
 			    (r->at >= begin + 2 * third));
 	}
 	for (size_t i = 0; i < m->cycle_count; i++) {

@@ -165,7 +165,7 @@ void test_explain_names_lua_second_if_it_keeps(void)
 {
 	double grown[] = { 0, 600, 400 }, lua[] = { 0, 0, 400 };
 	double early[] = { 0, 0, 0 }, late[] = { 0, 600, 400 };
-	const struct explain_takers by = { grown, lua, early, late, 3 };
+	const struct explain_takers by = { grown, lua, early, late, 3, 2 };
 	struct explain_heap heap = { .half = 1000, .end = 2000 };
 
 	explain_choose_taker(&heap, &by);
@@ -185,7 +185,7 @@ void test_explain_takes_no_function_for_lua_that_gave_away(void)
 {
 	double grown[] = { 0, -10, 0 }, lua[] = { 0, 0, 0 };
 	double early[] = { 0, 0, 0 }, late[] = { 0, 600, 0 };
-	const struct explain_takers by = { grown, lua, early, late, 3 };
+	const struct explain_takers by = { grown, lua, early, late, 3, 2 };
 	struct explain_heap heap = { .half = 1000, .end = 2000 };
 
 	explain_choose_taker(&heap, &by);

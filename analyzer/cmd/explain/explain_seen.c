@@ -231,7 +231,9 @@ static int find_waits(struct load *load, struct explain_seen *to,
 
 #define LEAST_STAYS 0.05 /* of the growth tells who took what stays */
 #define SECOND_SHARE 0.15 /* of the same: who took as much is named, too */
-#define HALF (16. / 7)   /* of the time, as quarters of all but an eighth */
+#define HALF (16. / 7)   /* of the time, as quarters of all but an eighth; */
+#define OF_HALF 4        /* and as quarters of one half */
+#define FEW_CYCLES 6     /* in one half: what lasts may be garbage */
 
 /* Lua's own code takes memory for the Lua function that calls it. */
 static bool is_lua_library(struct func_table *funcs, func_id id)
@@ -331,7 +333,7 @@ void explain_choose_taker(struct explain_heap *to,
 	func_id f;
 
 	for (f = 0; f < by->funcs; f++)
-		keeps[f] = fmin(by->early[f], by->late[f]) * HALF;
+		keeps[f] = fmin(by->early[f], by->late[f]) * by->part;
 	f = most_of(keeps, by->funcs, &to->steady);
 	to->stays = f ? keeps[f] / to->steady : 0;
 	sum = to->steady;
@@ -374,15 +376,55 @@ static ticks end_of_growth(struct heap *h, const uint8_t *threads, ticks first,
 	       last - (last - first) / 20;
 }
 
+/* Were the states' collectors seen to end cycles enough? */
+static bool is_collected(struct vm_memory *m, const struct session *s,
+			 ticks from, ticks to)
+{
+	size_t count, i = 0;
+	struct vm_row *const rows = vm_memory_rows(m, s, from, to, &count);
+
+	while (i < count && (rows[i].cycles >= FEW_CYCLES || rows[i].jump == 0))
+		i++;
+	mem_free(rows);
+	return i == count;
+}
+
+/* Where the start took long, or the machine was busy, what grew steadily has
+ * not grown so with the time, but with what the program did in the second half
+ * of it: has a function kept more and more by that clock? */
+static void choose_by_events(struct explain_heap *to, struct explain_takers by,
+			     const struct session *s, struct unseen *u,
+			     const uint8_t *threads, ticks from)
+{
+	const ticks since = from + to->since, end = from + to->until;
+	struct explain_heap found = *to;
+	struct heap_table t;
+
+	if (!is_collected(&u->vms, s, since, end))
+		return;
+	by.part = OF_HALF;
+	memset(by.early, 0, by.funcs * sizeof(*by.early));
+	memset(by.late, 0, by.funcs * sizeof(*by.late));
+	u->heap.is_by_events = true;
+	heap_sum_up(&u->heap, threads, since, end, &t);
+	u->heap.is_by_events = false;
+	add_rows(&by, s, &u->heap, &t, true);
+	mem_free(t.rows);
+	explain_choose_taker(&found, &by);
+	if (explain_keeps(&found))
+		*to = found;
+}
+
 /* Up to end; since when is from. */
 static void sum_takers(struct explain_heap *to, const struct session *s,
-		       struct heap *h, const uint8_t *threads, ticks from)
+		       struct unseen *u, const uint8_t *threads, ticks from)
 {
+	struct heap *const h = &u->heap;
 	const ticks end = from + to->until;
 	const size_t funcs = func_count(s->funcs) + 1;
 	double *const all = mem_alloc(4 * funcs * sizeof(*all));
-	const struct explain_takers by = {
-		all, all + funcs, all + 2 * funcs, all + 3 * funcs, funcs };
+	const struct explain_takers by = { all, all + funcs, all + 2 * funcs,
+					   all + 3 * funcs, funcs, HALF };
 	struct heap_table t;
 
 	heap_sum_up(h, threads, from + to->since / 4, end, &t);
@@ -395,6 +437,8 @@ static void sum_takers(struct explain_heap *to, const struct session *s,
 	heap_sum_up(h, threads, from + to->since / 2 * 3, end, &t);
 	to->later = t.all.before.bytes;
 	explain_choose_taker(to, &by);
+	if (t.mean == 0 && !explain_keeps(to))
+		choose_by_events(to, by, s, u, threads, from);
 	mem_free_all(t.rows, all);
 }
 
@@ -417,7 +461,7 @@ static int find_heap(struct load *load, struct explain_heap *to)
 	threads = filter_args_threads(s);
 	to->until = end_of_growth(&u.heap, threads, first, last) - first;
 	to->since = to->until / 2;
-	sum_takers(to, s, &u.heap, threads, first);
+	sum_takers(to, s, &u, threads, first);
 	heap_sum_up(&u.heap, threads, 0, UINT64_MAX, &t);
 	to->unseen = unseen_text(&u, s, &t, 0, UINT64_MAX);
 	mem_free_all(threads, t.rows);

@@ -37,6 +37,8 @@ void explain_unsee(struct explain_seen *, struct explain_told[2]);
 struct explain_takers {
 	double *grown, *lua, *early, *late;
 	size_t funcs;
+	double part;             /* that much of a quarter is half of the whole
+	                          * time */
 };
 
 /* Of these, and of half and end: func, and all that is said of it and of the

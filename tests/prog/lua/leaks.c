@@ -1,10 +1,10 @@
-/* leaks.c - "leaks CASE [REQUESTS]": a server with two Lua states that makes
- * much garbage and leaks a little, in one place. Its cases: c, C that Lua calls
- * loses a block; registry, what C keeps there; coroutine, one that is never
- * resumed; cache, one in C for each state, in a block that grows; slow, a list
- * in Lua that grows by 1 % of what is in use; none. Of each case one request in
- * a few leaks; they come at a steady pace. What is taken is not given back at
- * the end.
+/* leaks.c - "leaks CASE [REQUESTS [MS]]": a server with two Lua states that
+ * makes much garbage and leaks a little, in one place. Its cases: c, C that Lua
+ * calls loses a block; registry, what C keeps there; coroutine, one that is
+ * never resumed; cache, one in C for each state, in a block that grows; slow, a
+ * list in Lua that grows by 1 % of what is in use; none. Of each case one
+ * request in a few leaks; they come at a steady pace. What is taken is not given
+ * back at the end. MS: so long does it wait before it serves.
  * SPDX-License-Identifier: MIT */
 #include <lauxlib.h>
 #include <lualib.h>
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PLAIN __attribute__((noinline, noclone))
 #define RAW __attribute__((no_instrument_function))
@@ -142,6 +143,7 @@ int main(int argc, char **argv)
 	struct timespec at;
 
 	load_model();
+	usleep(argc > 3 ? (useconds_t)atoi(argv[3]) * 1000 : 0);
 	for (int k = 0; k < STATES; k++)
 		caches[k].L = new_state(what,
 					strcmp(what, "coroutine") ? 15 : 30);
