@@ -3,8 +3,8 @@
  * calls loses a block; registry, what C keeps there; coroutine, one that is
  * never resumed; cache, one in C for each state, in a block that grows; slow, a
  * list in Lua that grows by 1 % of what is in use; none. Of each case one
- * request in a few leaks; they come at a steady pace. What is taken is not given
- * back at the end. MS: so long does it wait before it serves.
+ * request in a few leaks; they come at a steady pace. What is taken is not
+ * given back at the end. MS: so long does it wait before it serves.
  * SPDX-License-Identifier: MIT */
 #include <lauxlib.h>
 #include <lualib.h>
