@@ -150,8 +150,7 @@ static char *name_of(const struct heap *h, struct session *s, stack_id stack)
 	if (arg_by == BY_FUNCTION)
 		return function_of(h, s, stack);
 	return stack == 0 ? mem_copy("[thread]") :
-	       stack_table_text(h->stacks, s->funcs, stack,
-				table_args.csv ? ";" : " > ");
+	       cells_stack(h->stacks, s->funcs, stack, table_args.csv);
 }
 
 static int compare_names(const void *a, const void *b)

@@ -100,8 +100,8 @@ static char *caller_text(const struct waits *w, struct session *s,
 	const stack_id below = stack ? stack_table_get(w->stacks, stack)->below
 			     : 0;
 
-	return below ? stack_table_text(w->stacks, s->funcs, below,
-					table_args.csv ? ";" : " > ") :
+	return below ? cells_stack(w->stacks, s->funcs, below,
+				   table_args.csv) :
 	       mem_copy("[thread]");
 }
 
@@ -219,8 +219,8 @@ static void print_stack(struct table *t, const struct waits *w,
 		[LOCKS_WAITS] = "waits", [LOCKS_HOLDS] = "holds",
 		[LOCKS_UNSEEN] = "holds", [LOCKS_FREE] = "nobody" };
 	char *const text = k->stack == 0 ? unseen_text(k) :
-		stack_table_text(w->stacks, t->source.session->funcs, k->stack,
-				 t->csv ? ";" : " > ");
+		cells_stack(w->stacks, t->source.session->funcs, k->stack,
+			    t->csv);
 
 	table_row(t, &(struct stack_row){ roles[k->role], text, k->count,
 					  k->waiting, k->held, k->longest });

@@ -104,8 +104,8 @@ static char *stack_text(const struct table *t, const struct waits *w,
 			stack_id stack)
 {
 	return stack == 0 ? mem_copy("") :
-	       stack_table_text(w->stacks, t->source.session->funcs, stack,
-				t->csv ? ";" : " > ");
+	       cells_stack(w->stacks, t->source.session->funcs, stack,
+			   t->csv);
 }
 
 /* Whom a step was because of. */

@@ -126,8 +126,8 @@ static char *end_text(struct session *s, const struct threads_row *r)
 static char *maker_text(const struct waits *w, struct session *s,
 			const struct threads_row *r)
 {
-	return r->made_by ? stack_table_text(w->stacks, s->funcs, r->made_by,
-					table_args.csv ? ";" : " > ") :
+	return r->made_by ? cells_stack(w->stacks, s->funcs, r->made_by,
+					  table_args.csv) :
 	       mem_copy(cells_tid(s, r->thread) == cells_pid(s, r->process) ?
 			"[main thread]" : "[not known]");
 }

@@ -54,10 +54,15 @@ const struct stack_frame *stack_table_get(const struct stack_table *t,
 	return &t->frames[id];
 }
 
+static bool is_library(struct func_table *funcs, const struct stack_frame *f)
+{
+	return !(f->flags & STACK_OMITTED) && func_is_library(funcs, f->func);
+}
+
 stack_id stack_table_own(const struct stack_table *t, struct func_table *funcs,
 			 stack_id stack)
 {
-	while (stack && func_is_library(funcs, stack_table_get(t, stack)->func))
+	while (stack && is_library(funcs, stack_table_get(t, stack)))
 		stack = stack_table_get(t, stack)->below;
 	return stack;
 }
@@ -85,21 +90,32 @@ const char *stack_frame_name(struct func_table *funcs,
 
 /* A stack is a list from the innermost frame outwards, so its ids are collected
  * before its names are joined. */
-char *stack_table_text(const struct stack_table *t, struct func_table *funcs,
-		       stack_id id, const char *between)
+static char *join(const struct stack_table *t, struct func_table *funcs,
+		  stack_id id, const char *between, bool is_brief)
 {
 	const size_t n = stack_table_depth(t, id);
 	const size_t first = n > STACK_TEXT_FRAMES ? n - STACK_TEXT_FRAMES : 0;
 	stack_id ids[STACK_TEXT_FRAMES];
 	char *text = mem_copy(""), frame[48];
 	size_t used = 0, room = 1;
+	bool is_in = is_brief;      /* the frame before is a library's */
+	bool was_cut = false;
 
 	for (size_t i = n; i-- > first; id = stack_table_get(t, id)->below)
 		ids[i - first] = id;
 	for (size_t i = first; i < n; i++) {
-		const char *const name = stack_frame_name(funcs,
-			stack_table_get(t, ids[i - first]), frame);
+		const struct stack_frame *const f =
+			stack_table_get(t, ids[i - first]);
+		const bool was_in = is_in;
+		const char *name = stack_frame_name(funcs, f, frame);
 
+		is_in = is_brief && is_library(funcs, f);
+		if (is_in && was_in && i + 1 < n) {
+			if (was_cut)
+				continue;
+			name = "...";
+		}
+		was_cut = is_in && was_in;
 		vec_need(&text, &room, used + strlen(name) + 48);
 		if (i == first && i > 0)
 			used = (size_t)sprintf(text, "[%zu frames]", first);
@@ -107,4 +123,16 @@ char *stack_table_text(const struct stack_table *t, struct func_table *funcs,
 					 i > 0 ? between : "", name);
 	}
 	return text;
+}
+
+char *stack_table_text(const struct stack_table *t, struct func_table *funcs,
+		       stack_id id, const char *between)
+{
+	return join(t, funcs, id, between, false);
+}
+
+char *stack_table_line(const struct stack_table *t, struct func_table *funcs,
+		       stack_id id)
+{
+	return join(t, funcs, id, " > ", true);
 }

@@ -53,3 +53,8 @@ enum { STACK_TEXT_FRAMES = 256 };
  * untrusted and whole. The caller frees the text with mem_free. */
 char *stack_table_text(const struct stack_table *, struct func_table *,
 		       stack_id, const char *between);
+/* The same for a person to read: "main > ... > run". Of a library's functions
+ * (func_is_library), only those that the program called are named, and the
+ * innermost one. */
+char *stack_table_line(const struct stack_table *, struct func_table *,
+		       stack_id);

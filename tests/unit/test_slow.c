@@ -237,6 +237,32 @@ void test_slow_joins_no_call_with_itself(void)
 			 "2 ended, 0 open, 0 unknown\n");
 }
 
+/* For a person, what a library calls of itself is left out. */
+void test_slow_the_line_of_a_stack_is_the_programs(void)
+{
+	static const char *const names[] = { "std::run()", "std::go()", "work",
+		"std::sort(int*)", "std::f()", "std::g()", "less", "std::a()",
+		"std::b()", "lock" };
+	struct func_table *const funcs = func_table_new();
+	struct stack_table *const t = stack_table_new();
+	stack_id id = 0;
+	char *text;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		id = stack_table_push(t, id, func_special(funcs, names[i]), 0);
+	text = stack_table_line(t, funcs, id);
+	CHECK_STR(text, "... > work > std::sort(int*) > ... > less > std::a() "
+			"> ... > lock");
+	mem_free(text);
+	id = stack_table_push(t, stack_table_push(t, id, 2, STACK_OMITTED),
+			      func_special(funcs, "std::c()"), 0);
+	text = stack_table_line(t, funcs, stack_table_own(t, funcs, id));
+	CHECK_STR(strstr(text, "lock"), "lock > [2 frames]");
+	mem_free(text);
+	stack_table_free(t);
+	func_table_free(funcs);
+}
+
 /* Of a stack that is deeper than its text. */
 void test_slow_the_text_of_a_deep_stack_is_short(void)
 {

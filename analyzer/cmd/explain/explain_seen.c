@@ -122,8 +122,8 @@ static int see_meanwhile(struct load *load, struct waits *w,
 		snapshots_each(s, load->session->funcs, take_stack, &m);
 	snapshots_free(s);
 	if (m.stack)
-		*text = stack_table_text(w->stacks, load->session->funcs,
-					 m.stack, " > ");
+		*text = stack_table_line(w->stacks, load->session->funcs,
+					 m.stack);
 	return status;
 }
 
@@ -146,8 +146,8 @@ static int see_holder(struct load *load, struct waits *w,
 	told->chain_length = n;
 	if (n == 0)
 		return 0;
-	told->held_by = stack_table_text(w->stacks, load->session->funcs,
-		caller_of(w, chain[n - 1].stack), " > ");
+	told->held_by = stack_table_line(w->stacks, load->session->funcs,
+		caller_of(w, chain[n - 1].stack));
 	return see_meanwhile(load, w, &chain[n - 1], &told->meanwhile);
 }
 

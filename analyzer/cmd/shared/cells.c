@@ -33,6 +33,13 @@ uint32_t cells_pid(const struct session *s, uint32_t process)
 	return process < s->process_count ? s->processes[process].pid : 0;
 }
 
+char *cells_stack(const struct stack_table *t, struct func_table *funcs,
+		  stack_id id, bool is_csv)
+{
+	return is_csv ? stack_table_text(t, funcs, id, ";") :
+	       stack_table_line(t, funcs, id);
+}
+
 ticks cells_since_start(const struct session *s, ticks t)
 {
 	const ticks first = session_first_tick(s);

@@ -13,6 +13,10 @@ void cells_print_frame(const char *mark, const char *name, const char *note,
 /* The tid and pid of an index; 0 beyond the session's. */
 uint32_t cells_tid(const struct session *, uint32_t thread);
 uint32_t cells_pid(const struct session *, uint32_t process);
+/* The functions of a stack, outermost first: all of them with ";" between them
+ * in CSV; else as a person reads it. The caller frees the text. */
+char *cells_stack(const struct stack_table *, struct func_table *, stack_id,
+		  bool is_csv);
 /* Ticks since the first record of the session; 0 before it. */
 ticks cells_since_start(const struct session *, ticks);
 
