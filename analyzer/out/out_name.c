@@ -20,22 +20,6 @@ struct parts {
 
 /* ---- taking apart ------------------------------------------------------- */
 
-/* The end of what begins with a bracket; NULL: it has none. */
-static const char *skip_brackets(const char *at)
-{
-	size_t open = 0;
-
-	for (; *at != '\0'; at++) {
-		if (strchr("<({[", *at))
-			open++;
-		else if (*at == '>' && at[-1] == '-')
-			continue;
-		else if (strchr(">)}]", *at) && --open == 0)
-			return at + 1;
-	}
-	return NULL;
-}
-
 /* Past "operator" with its sign, which may look like brackets, or its type. */
 static const char *skip_operator(const char *at)
 {
@@ -63,16 +47,16 @@ static const char *step(const char *at, struct parts *p)
 		return skip_operator(at + 1);
 	}
 	if (*at == '<') {
-		const char *const end = skip_brackets(at);
+		const char *const end = text_past_bracket(at);
 
 		p->args = (struct piece){ at, end ? (size_t)(end - at) : 0 };
 		p->is_own = true;
 		return end;
 	}
 	if (*at == '{' || *at == '[' || (*at == '(' && at == p->base.at))
-		return skip_brackets(at);
+		return text_past_bracket(at);
 	if (*at == '(') {
-		const char *const end = skip_brackets(at);
+		const char *const end = text_past_bracket(at);
 
 		return end && strncmp(end, "::", 2) == 0 ? end : NULL;
 	}
@@ -116,7 +100,8 @@ static char *plain_args(struct piece args)
 
 		for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
 			if (strncmp(at, usual[i], strlen(usual[i])) == 0)
-				next = skip_brackets(at + strlen(usual[i]) - 1);
+				next = text_past_bracket(at +
+					strlen(usual[i]) - 1);
 		if (next && next < args.at + args.size) {
 			at = next + (*next == ' ' && next[1] == '>');
 			continue;

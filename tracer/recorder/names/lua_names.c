@@ -3,6 +3,7 @@
  * they name is read, but nothing of it shows except what it calls functions.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/names/lua_names.h"
+#include "tracer/recorder/base/grow.h"
 #include "tracepoints/item.h"
 #include "tracer/recorder/names/lua_outline.h"
 
@@ -227,25 +228,6 @@ void lua_names_read(struct lua_names *n, lua_names_fn *fn, void *ctx)
 }
 
 /* ---- what chunks name ---- */
-
-/* Room for so many elements more. False: there is no memory. */
-static bool grow(void *array, size_t *room, size_t wanted, size_t size)
-{
-	void *grown;
-	size_t more = *room ? *room : 64;
-
-	while (more < wanted)
-		more *= 2;
-	if (more == *room)
-		return true;
-	memcpy(&grown, array, sizeof(grown));
-	grown = realloc(grown, more * size);
-	if (!grown)
-		return false;
-	memcpy(array, &grown, sizeof(grown));
-	*room = more;
-	return true;
-}
 
 /* Find or add the source with that name. NULL: there is no room. */
 static struct lua_names_source *source_of(struct lua_names *n, uint64_t hash,

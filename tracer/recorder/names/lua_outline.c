@@ -4,6 +4,7 @@
  * assigned in each, is all that names need. Does not know where sources are.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/names/lua_outline.h"
+#include "tracer/recorder/base/grow.h"
 #include "tracer/recorder/names/lua_token.h"
 
 #include <stdlib.h>
@@ -228,17 +229,9 @@ static uint32_t keep(struct lua_outline *o, const struct name *n)
 {
 	const uint32_t at = o->size;
 
-	if (n->size == 0 || n->size >= LUA_OUTLINE_NAME)
+	if (n->size == 0 || n->size >= LUA_OUTLINE_NAME ||
+	    !grow(&o->text, &o->text_room, at + n->size + 1, 1))
 		return 0;
-	if (o->text_room - o->size <= n->size) {
-		const uint32_t room = 2 * o->text_room + LUA_OUTLINE_NAME;
-		char *const grown = realloc(o->text, room);
-
-		if (!grown)
-			return 0;
-		o->text = grown;
-		o->text_room = room;
-	}
 	memcpy(o->text + at, n->text, n->size);
 	o->text[at + n->size] = '\0';
 	o->size += (uint32_t)n->size + 1;
@@ -248,16 +241,10 @@ static uint32_t keep(struct lua_outline *o, const struct name *n)
 /* Returns its index, or 0 if there are too many. */
 static uint32_t add(struct lua_outline *o, struct lua_outline_function f)
 {
-	if (o->n == o->room) {
-		const uint32_t room = o->room ? 2 * o->room : 64;
-		void *const grown = o->n == FUNCTIONS_MAX ? NULL :
-			realloc(o->function, room * sizeof(*o->function));
-
-		if (!grown)
-			return 0;
-		o->function = grown;
-		o->room = room;
-	}
+	if (o->n == FUNCTIONS_MAX ||
+	    !grow(&o->function, &o->room, o->n + (size_t)1,
+		  sizeof(*o->function)))
+		return 0;
 	o->function[o->n] = f;
 	return o->n++;
 }

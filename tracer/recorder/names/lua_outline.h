@@ -23,10 +23,11 @@ struct lua_outline_function {
  * the order of ordinals. */
 struct lua_outline {
 	struct lua_outline_function *function; /* [0] is the main function */
-	uint32_t n, room;
+	uint32_t n;
 	uint32_t *by_lines;        /* sorted by first and last line */
 	char *text;                /* zero-terminated names; text[0] is 0 */
-	uint32_t size, text_room;
+	uint32_t size;
+	size_t room, text_room;
 	uint32_t lines;
 };
 

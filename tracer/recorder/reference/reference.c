@@ -2,6 +2,7 @@
  * order of time first: a library is mapped on one, and sampled on another.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/reference/reference.h"
+#include "tracer/recorder/base/grow.h"
 #include "tracer/recorder/base/amount.h"
 #include "tracer/recorder/base/rate.h"
 #include "tracer/recorder/names/chunk_names.h"
@@ -175,16 +176,9 @@ static void hold(void *ctx, const struct sampler_event *e)
 {
 	struct reference *const f = ctx;
 
-	if (f->helds == f->room) {
-		const size_t room = 2 * f->room + 256;
-		void *const grown = realloc(f->held, room * sizeof(*f->held));
-
-		if (!grown) {
-			f->lost += e->kind == SAMPLER_SAMPLE;
-			return;
-		}
-		f->held = grown;
-		f->room = room;
+	if (!grow(&f->held, &f->room, f->helds + 1, sizeof(*f->held))) {
+		f->lost += e->kind == SAMPLER_SAMPLE;
+		return;
 	}
 	f->held[f->helds++] = *e;
 }

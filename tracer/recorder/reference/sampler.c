@@ -3,6 +3,7 @@
  * one.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/reference/sampler.h"
+#include "tracer/recorder/base/grow.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -89,15 +90,8 @@ static int give_ring(struct sampler *s, struct sampler_ring *ring, int fd)
 
 static int add_fd(struct sampler *s, int fd)
 {
-	if (s->fds == s->room) {
-		const size_t room = 2 * s->room + 16;
-		int *const grown = realloc(s->fd, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		s->fd = grown;
-		s->room = room;
-	}
+	if (!grow(&s->fd, &s->room, s->fds + 1, sizeof(*s->fd)))
+		return -ENOMEM;
 	s->fd[s->fds++] = fd;
 	return 0;
 }

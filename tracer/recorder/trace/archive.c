@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/archive.h"
 #include "tracer/recorder/base/elf_file.h"
+#include "tracer/recorder/base/grow.h"
 #include "tracer/recorder/base/message.h"
 
 #include <assert.h>
@@ -105,16 +106,10 @@ static void add_file(struct archive *a, const struct archive_file *f)
 {
 	struct archive_file *kept;
 
-	if (a->files == a->room) {
-		const uint32_t room = a->room ? 2 * a->room : 64;
-		void *const grown = realloc(a->file, room * sizeof(*a->file));
-
-		if (!grown) {
-			a->unlisted++;
-			return;
-		}
-		a->file = grown;
-		a->room = room;
+	if (!grow(&a->file, &a->room, a->files + (size_t)1,
+		  sizeof(*a->file))) {
+		a->unlisted++;
+		return;
 	}
 	kept = &a->file[a->files++];
 	*kept = *f;

@@ -11,7 +11,8 @@ struct archive {
 	int folder;                /* descriptor of the archive's folder */
 	int list;                  /* descriptor of its file "contents" */
 	struct archive_file *file;
-	uint32_t files, room;
+	uint32_t files;
+	size_t room;
 	uint32_t opened;           /* files that are kept open meanwhile */
 	struct name_set seen;
 	uint32_t copied, missing;

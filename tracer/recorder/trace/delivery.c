@@ -3,6 +3,7 @@
  * are looked at only where another may begin among them.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/delivery.h"
+#include "tracer/recorder/base/grow.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
 #include <fcntl.h>
@@ -23,15 +24,9 @@ struct delivery_sent {
 
 void delivery_note(struct delivery *a, const struct chunk_header *h)
 {
-	if (a->count == a->room) {
-		const size_t room = a->room == 0 ? 1024 : 2 * a->room;
-		void *const more = realloc(a->sent, room * sizeof(*a->sent));
-
-		a->is_blind |= !more;
-		if (!more)
-			return;
-		a->sent = more;
-		a->room = room;
+	if (!grow(&a->sent, &a->room, a->count + 1, sizeof(*a->sent))) {
+		a->is_blind = true;
+		return;
 	}
 	a->recording = h->recording;
 	a->sent[a->count++] = (struct delivery_sent){ h->thread, h->level,
