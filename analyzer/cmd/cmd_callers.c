@@ -5,6 +5,7 @@
 #include "analyzer/args/named.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
+#include "analyzer/cmd/shared/ranking.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_escape.h"
@@ -43,7 +44,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 'r', .name = "root", .arg = "WHERE",
 	  .to = &arg_root, .choices = roots, .help = "put a coroutine's frames "
 	  "below what resumed it, or below a root of their own" },
-	TABLE_OPTS(callers_view),
+	TABLE_OPTS(callers_views[METRIC_BY_TIME]),
 	{ .type = OPT_END }
 };
 
@@ -103,12 +104,12 @@ static enum cmd_exit refuse(const struct load *load, struct callers *c,
 
 /* ---- rows --------------------------------------------------------------- */
 
-/* What is printed, and how; passed down to the rows. sort: the metric by which
- * the rows of each side are sorted, never NULL. */
+/* What is printed, and how; passed down to the rows. ranking.sort: the metric
+ * by which the rows of each side are sorted, never NULL. */
 struct printer {
 	struct table table;
 	const struct callers *callers;
-	const struct metric *sort;
+	struct ranking ranking;
 };
 
 /* A function's calls of itself are among its callers' rows; the table need not
@@ -125,14 +126,9 @@ static bool is_repeated(const struct callers_row *row)
 static void add_to(struct callers_row *rest, const struct callers_row *row,
 		   bool of_callees)
 {
-	rest->f.calls += row->f.calls;
-	rest->f.recursive += row->f.recursive;
-	rest->f.total += row->f.total;
-	rest->f.self += row->f.self;
-	rest->f.suspended += row->f.suspended;
-	cct_heap_join(&rest->f.heap, &row->f.heap);
-	cct_heap_join(&rest->f.total_heap, &row->f.total_heap);
+	figures_add(&rest->f, &row->f);
 	rest->all_total = row->all_total;
+	rest->all_cpu = row->all_cpu;
 	rest->all_calls = of_callees ? 0 : row->all_calls;
 }
 
@@ -147,7 +143,7 @@ static void print_side(struct printer *p, func_id f, bool of_callees)
 		.of = f, .relation = of_callees ? "callees" : "callers" };
 	size_t count, shown = 0, left = 0;
 	struct callers_row *const rows = callers_rows(p->callers, f, of_callees,
-						      p->sort, &count);
+						      p->ranking.sort, &count);
 	char text[OUT_NUMBER];
 
 	for (size_t i = 0; i < count; i++) {
@@ -218,12 +214,12 @@ static void print_functions(const struct load *load, struct printer *p,
 	const size_t top = table_top(USUAL_TOP);
 	const size_t shown = count < top ? count : top;
 
-	reading_print_header(load);
+	reading_begin_header(load);
+	ranking_note(&p->ranking, load->session);
 	if (!p->table.csv) {
-		if (cct_knows_switches(load->session->cct, NULL, NULL))
-			table_note("note: shares are of total, the elapsed "
-				   "time; those of weft report are of time on "
-				   "the CPU");
+		putchar('\n');
+		if (!p->ranking.has_switches)
+			metric_remove(&p->table.columns, METRIC_SWITCHES);
 		print_tables(p, f, shown);
 		if (shown < count)
 			putchar('\n');
@@ -238,24 +234,48 @@ static void print_functions(const struct load *load, struct printer *p,
 
 /* ---- the command -------------------------------------------------------- */
 
+/* Which columns are usual, and the order, depend on what is known of the time
+ * on the CPU. */
+static enum cmd_exit choose(struct printer *p, struct session *s)
+{
+	const struct metric_choice choice = {
+		.names = table_args.columns, .sort = table_args.sort,
+		.csv = p->table.csv };
+	struct ranking *const r = &p->ranking;
+
+	if (ranking_choose(r, s, callers_views, table_args.sort) != 0 ||
+	    metric_choose(&p->table.columns, &callers_views[r->by],
+			  &choice) != 0)
+		return CMD_USAGE;
+	if (!table_args.sort)
+		r->sort = metric_find(callers_views, r->has_switches ?
+				      "total-cpu" : "total");
+	p->table.source = (struct metric_source){ s, NULL, r->has_switches };
+	return ranking_check(r) == 0 ? CMD_OK : CMD_UNREADABLE;
+}
+
 /* The graph is made of the tree of all threads. A trace without calls is
  * printed, too: its header says what was lost. Only a name that no function has
  * is refused before anything is printed. */
 static enum cmd_exit callers_print(struct reading *r)
 {
 	struct session *const s = r->load.session;
-	struct cct *const tree = cct_reroot(s->cct, &(struct cct_reroot){
+	struct printer p = { .table = r->table };
+	enum cmd_exit status = choose(&p, s);
+	struct callers *c;
+	struct cct *tree;
+	size_t count = 0;
+	func_id *f;
+
+	if (status != CMD_OK)
+		return status;
+	tree = cct_reroot(s->cct, &(struct cct_reroot){
 		.by_coroutine = arg_root == ROOT_COROUTINE,
 		.thread = CCT_ALL_THREADS });
-	struct callers *const c = callers_new(tree, func_count(s->funcs));
-	size_t count = 0;
-	func_id *const f = find_functions(s, r->function, c, &count);
-	struct printer p = { .table = r->table, .callers = c,
-			     .sort = table_args.sort ? table_args.sort :
-				     metric_sorting(callers_view.metrics, 0) };
-	enum cmd_exit status = header_need_calls(&r->load);
-
-	p.table.source.session = s;
+	c = callers_new(tree, func_count(s->funcs));
+	f = find_functions(s, r->function, c, &count);
+	p.callers = c;
+	status = header_need_calls(&r->load);
 	if (status == CMD_OK && count == 0 && r->function)
 		status = refuse(&r->load, c, r->function);
 	else
@@ -271,7 +291,7 @@ static int callers_prepare(struct reading *r)
 {
 	if (!arg_all && reading_take_function(r, ", or --all") != 0)
 		return -1;
-	return table_choose(&r->table, &callers_view);
+	return table_choose(&r->table, &callers_views[METRIC_BY_TIME]);
 }
 
 const struct cmd cmd_callers = {
@@ -287,7 +307,9 @@ const struct cmd cmd_callers = {
 	"these rows add up to the function's row. A callee's row shows the\n"
 	"function's time in that callee, until the function is entered again;\n"
 	"these totals and the function's self time add up to its total.\n"
-	"Shares are of the function's calls and total, with two exceptions:\n"
+	"Times are those on the CPU where the trace tells these; --sort total\n"
+	"ranks by elapsed time, --sort total-blocked by waiting. Shares are\n"
+	"of the function's calls and time, with two exceptions:\n"
 	"in the function's own row they are of the whole recording, and a\n"
 	"callee's calls are a share of all calls of that callee. The time of\n"
 	"recursive calls is in the total of the outermost call. A coroutine's\n"

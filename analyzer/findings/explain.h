@@ -49,6 +49,9 @@ struct explain_finding {
 	                          * others: so many; 0: only the slowest call is
 	                          * told, since that alone took long */
 	ticks least;             /* of these, the shortest */
+	ticks on, blocked, ready; /* SLOW: what they, or the slowest one, were
+	                          * on the CPU, asleep, and without a core;
+	                          * all 0: not known */
 	ticks rank;              /* by which findings are sorted */
 	bool is_idle;            /* WAIT, EVENT: of threads that hardly do
 	                          * anything else */
@@ -133,7 +136,8 @@ struct explain_suspect {
 	ticks idle;              /* so much of what is below it may have been
 	                          * waits for somebody to want something */
 	ticks long_max;          /* its longest call, */
-	double long_sum;         /* and all calls that are long together */
+	double long_sum;         /* and all calls that are long together, less
+	                          * what all calls were without a core */
 };
 
 /* As many suspects, and their longest calls, are looked at. */
@@ -167,9 +171,14 @@ void explain_find(struct explain *, struct session *,
 /* A call, and of its time what was off the CPU and without a core. */
 struct explain_call { ticks total, off, ready; };
 
-/* The longest calls of a suspect, EXPLAIN_LONGEST of them if it has as many;
- * the array is changed. Do a few of them stand apart, by what they did
- * themselves? Its finding then says how many; else its few is 0. */
+/* Below the suspect threads may have been idle: what its calls slept does not
+ * make them slow. */
+bool explain_may_be_idle(const struct explain_suspect *);
+
+/* The longest calls of a suspect by what they did themselves, which is all but
+ * waits for a core, and but sleeps if it may be idle: EXPLAIN_LONGEST of them
+ * if it has as many; the array is changed. Do a few of them stand apart? Its
+ * finding then says how many; else its few is 0. */
 void explain_judge(const struct explain *, struct explain_suspect *,
 		   struct explain_call *, size_t n);
 

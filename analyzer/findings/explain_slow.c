@@ -99,7 +99,8 @@ static struct explain_finding find_long(const struct work *w)
  * single calls waited for a core, which makes long tails, the tree does not
  * tell: it tells only where to look. */
 
-/* A function, and how long all its calls took. */
+/* A function, and how long all its calls took. Those of libc that are recorded
+ * are what others wait in: their callers are told. */
 struct few {
 	const struct flat_row *row;
 	uint64_t counts[HIST_STEPS];
@@ -110,7 +111,7 @@ static bool may_be_few(const struct work *w, const struct flat_row *row)
 	return row->f.calls >= FEW_CALLS &&
 	       row->max / SLOW_TIMES >= row->p50 &&
 	       !work_is_waiting(w, &row->f) &&
-	       !work_is_for(w, row->f.func, EVENTS | INPUT);
+	       !func_is_libc(w->session->funcs, row->f.func);
 }
 
 static double sum_of_long(const struct few *few)
@@ -123,9 +124,10 @@ static double sum_of_long(const struct few *few)
 	return sum;
 }
 
-/* Blocked time below a function that may be its threads' idleness: in functions
- * that wait in many of its calls. */
-static ticks idle_below(const struct work *w, const struct flat_row *row)
+/* Of the time below a function: what was without a core, and blocked time that
+ * may be its threads' idleness, in functions that wait in many of its calls. */
+static ticks idle_below(const struct work *w, const struct flat_row *row,
+			ticks *ready)
 {
 	struct cct *const t = w->session->cct;
 	bool *const is_in = mem_alloc(func_count(w->session->funcs) + 1);
@@ -142,6 +144,8 @@ static ticks idle_below(const struct work *w, const struct flat_row *row)
 		const struct cct_node *const n = cct_get(t, id);
 
 		is_below[id] = n->func == row->f.func || is_below[n->parent];
+		if (is_below[id])
+			*ready += cct_cpu_of(t, id).ready;
 		if (is_below[id] && is_in[n->func])
 			idle += work_asleep_at(w, id);
 	}
@@ -152,21 +156,25 @@ static ticks idle_below(const struct work *w, const struct flat_row *row)
 static struct explain_suspect suspect_of(const struct work *w,
 					 const struct few *few)
 {
+	ticks ready = 0;
+	const ticks idle = idle_below(w, few->row, &ready);
+
 	return (struct explain_suspect){
 		.finding = slow_of(few->row),
-		.most = MIN(few->row->f.calls / FEW_CALLS, EXPLAIN_LONGEST - 1),
-		.idle = idle_below(w, few->row),
-		.long_max = few->row->max, .long_sum = sum_of_long(few) };
+		.most = MIN(few->row->f.calls / FEW_OF, MOST_FEW),
+		.idle = idle < w->out->matters ? 0 : idle,
+		.long_max = few->row->max,
+		.long_sum = fmax(0, sum_of_long(few) - (double)ready) };
 }
 
-static bool may_be_idle(const struct explain_suspect *s)
+bool explain_may_be_idle(const struct explain_suspect *s)
 {
-	return (double)s->idle >= s->long_sum / 2;
+	return s->idle > 0 && (double)s->idle >= s->long_sum / 2;
 }
 
 /* Callers of what is slow are slow, too: the innermost come first. */
 ORDER_BY(compare_suspects, struct explain_suspect,
-	 ORDER(may_be_idle(x), may_be_idle(y)) ?: UP(long_max))
+	 ORDER(explain_may_be_idle(x), explain_may_be_idle(y)) ?: UP(long_max))
 
 /* There is no room for all: those that took less at most than others go
  * first. */
@@ -246,8 +254,9 @@ static bool is_apart(ticks call, ticks next, uint64_t count)
 }
 
 /* How many calls stand apart; 0: none do. Of all gaps the lowest counts: what
- * is beyond it belongs together. others: no call that is not here took as
- * long. */
+ * is beyond it belongs together. In it may lie a quarter as many calls, which
+ * something else on the machine made long; a tail has more. others: no call
+ * that is not here took as long. */
 static uint64_t count_apart(const struct explain *e,
 			    const struct explain_suspect *s,
 			    const struct explain_call *call, size_t n,
@@ -257,7 +266,8 @@ static uint64_t count_apart(const struct explain *e,
 	ticks sum = 0;
 
 	for (size_t i = 0; i < n && i < s->most; i++) {
-		const ticks next = i + 1 < n ? call[i + 1].total : 0;
+		const size_t k = i + 1 + (i + 1) / FEW_APART;
+		const ticks next = k < n ? call[k].total : 0;
 
 		if (call[i].total / SLOW_TIMES < s->finding.typical)
 			break;
@@ -272,18 +282,28 @@ static uint64_t count_apart(const struct explain *e,
 void explain_judge(const struct explain *e, struct explain_suspect *s,
 		   struct explain_call *call, size_t n)
 {
-	ticks others = n < EXPLAIN_LONGEST ? 0 : UINT64_MAX;
+	const bool is_idle = explain_may_be_idle(s);
+	struct explain_finding *const f = &s->finding;
 
 	for (size_t i = 0; i < n; i++) {
-		const ticks out = may_be_idle(s) ? call[i].off : call[i].ready;
+		const ticks out = is_idle ? call[i].off : call[i].ready;
 
-		others = MIN(others, call[i].total);
 		call[i].total -= MIN(out, call[i].total);
 	}
 	order_sort(call, n, compare_calls);
-	s->finding.few = count_apart(e, s, call, n, others);
-	if (s->finding.few == 0)
+	f->few = count_apart(e, s, call, n, n < EXPLAIN_LONGEST ? 0 :
+			     call[n - 1].total);
+	if (f->few == 0)
 		return;
-	s->finding.time = call[0].total;
-	s->finding.least = call[s->finding.few - 1].total;
+	f->time = call[0].total;
+	f->least = call[f->few - 1].total;
+	for (size_t i = 0; i < f->few; i++) {
+		const ticks blocked = figures_blocked(call[i].off,
+						      call[i].ready);
+
+		f->on += call[i].total - (is_idle ? 0 :
+					  MIN(blocked, call[i].total));
+		f->blocked += blocked;
+		f->ready += call[i].ready;
+	}
 }

@@ -21,7 +21,9 @@ enum {
 	SLOW_CALLS = 20,   /* so many calls at least tell what is usual; */
 	SLOW_TIMES = 20,   /* so many times the usual is slow */
 	MANY_CALLS = 10,   /* one of so many is many */
-	FEW_CALLS = 1000,  /* of so many, a call is one of few, */
+	FEW_CALLS = 1000,  /* so many calls at least have few, */
+	FEW_OF = 200,      /* of so many, one is one of few, */
+	MOST_FEW = EXPLAIN_LONGEST * 3 / 4, /* and no more than these, */
 	FEW_APART = 4,     /* if it took so many times as long as the longest
 	                    * of the others, */
 	ONE_APART = 32,    /* or one alone so many times; or two so many in

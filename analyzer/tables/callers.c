@@ -55,20 +55,21 @@ static void take_heap(struct cct_heap *from, const struct cct_heap *less)
 static void take_off(struct work *w, node_id id)
 {
 	const struct cct_path *const p = w->path;
-	const struct node_totals *const t = &w->totals;
 	struct callers_arc *const arc = arc_of(w, p->branch[id]);
+	struct figures own = { .calls = 0 }, *const there = &arc->there;
 
-	assert(arc->total_of >= t->total[id]);
-	arc->total_of -= t->total[id];
-	if (t->raw) {
-		arc->raw_total_of -= t->raw[id];
-		arc->total_variance_of -= t->variance[id];
-		arc->below_of -= t->below[id];
-	}
-	if (t->heap)
-		take_heap(&arc->heap_of, &t->heap[id]);
+	figures_add_total(&own, &w->totals, id);
+	assert(there->total >= own.total);
+	there->total -= own.total;
+	there->raw_total -= own.raw_total;
+	there->total_variance -= own.total_variance;
+	there->below_variance -= own.below_variance;
+	there->total_cpu -= MIN(own.total_cpu, there->total_cpu);
+	there->total_off -= MIN(own.total_off, there->total_off);
+	there->total_ready -= MIN(own.total_ready, there->total_ready);
+	take_heap(&there->total_heap, &own.total_heap);
 	if (p->body[id] == p->body[p->branch[id]])
-		arc->suspended_of -= t->suspended[id];
+		arc->suspended_of -= w->totals.suspended[id];
 }
 
 /* Add a node to the arc from its parent's function, and to its function. */
@@ -91,14 +92,7 @@ static void add_node(struct work *w, node_id id)
 	figures_add(&arc->of, &f);
 	figures_add(&w->c->of[n->func], &f);
 	w->c->slept[n->func] += n->suspended;
-	arc->total_of += t->total[id];
-	if (t->raw) {
-		arc->raw_total_of += t->raw[id];
-		arc->total_variance_of += t->variance[id];
-		arc->below_of += t->below[id];
-	}
-	if (t->heap)
-		cct_heap_join(&arc->heap_of, &t->heap[id]);
+	figures_add_total(&arc->there, t, id);
 	arc->suspended_of += t->suspended[id];
 	if (!is_outermost)
 		take_off(w, id);
@@ -140,8 +134,7 @@ struct callers *callers_new(struct cct *cct, size_t functions)
 	c->of = mem_alloc((functions + 1) * sizeof(*c->of));
 	c->slept = mem_alloc((functions + 1) * sizeof(*c->slept));
 	for (node_id id = 1; id < nodes; id++) {
-		c->all.self += cct_get(cct, id)->self;
-		c->all.calls += cct_get(cct, id)->calls;
+		figures_add_own(&c->all, cct, id);
 		if (cct_get(cct, id)->parent != 0)
 			add_node(&w, id);
 	}
@@ -192,14 +185,18 @@ static struct callers_row row_of(const struct callers *c,
 
 	assert(arc->of.recursive <= arc->of.calls);
 	row.all_total = c->of[row.of].total;
+	row.all_cpu = c->of[row.of].total_cpu;
 	if (is_callee) {
 		row.relation = arc->resumes ? "resumed" : "callee";
-		row.f.total = arc->total_of;
-		row.f.raw_total = arc->raw_total_of;
-		row.f.total_variance = arc->total_variance_of;
-		row.f.below_variance = fmax(arc->below_of, 0);
+		row.f.total = arc->there.total;
+		row.f.raw_total = arc->there.raw_total;
+		row.f.total_variance = arc->there.total_variance;
+		row.f.below_variance = fmax(arc->there.below_variance, 0);
+		row.f.total_cpu = arc->there.total_cpu;
+		row.f.total_off = arc->there.total_off;
+		row.f.total_ready = arc->there.total_ready;
 		row.f.suspended = arc->suspended_of;
-		row.f.total_heap = arc->heap_of;
+		row.f.total_heap = arc->there.total_heap;
 	} else {
 		row.relation = arc->resumes ? "resumer" : "caller";
 		row.f.func = arc->from;
@@ -229,7 +226,8 @@ struct callers_row callers_own(const struct callers *c, func_id f)
 {
 	struct callers_row row = {
 		.f = c->of[f], .of = f, .relation = "function", .text = "",
-		.all_calls = c->all.calls, .all_total = c->all.self };
+		.all_calls = c->all.calls, .all_total = c->all.self,
+		.all_cpu = c->all.cpu };
 
 	row.f.func = f;
 	return row;
@@ -251,9 +249,10 @@ static METRIC_GETTER(get_share)
 {
 	const struct callers_row *const r = row;
 	const bool of_calls = strcmp(m->name, "calls-share") == 0;
+	const bool of_cpu = strcmp(m->name, "cpu-share") == 0;
 
-	v->count = of_calls ? r->f.calls : r->f.total;
-	v->whole = of_calls ? r->all_calls : r->all_total;
+	v->count = of_calls ? r->f.calls : of_cpu ? r->f.total_cpu : r->f.total;
+	v->whole = of_calls ? r->all_calls : of_cpu ? r->all_cpu : r->all_total;
 }
 
 /* The table indents callers and callees. */
@@ -278,6 +277,10 @@ static const struct metric metrics[] = {
 	METRIC_SELF,
 	METRIC_SELF_ERROR,
 	METRIC_RAW_SELF,
+	METRICS_CPU,
+	{ "cpu-share", METRIC_SHARE, METRIC_SWITCHES, "share",
+	  .get = get_share, .drop = 1,
+	  .help = "share of the function's total-cpu" },
 	METRIC_SUSPENDED,
 	METRIC_CALLS,
 	{ "calls-share", METRIC_SHARE, 0, "share", .get = get_share, .drop = 3,
@@ -295,10 +298,17 @@ static const struct metric metrics[] = {
 	{ .name = NULL }
 };
 
-const struct metric_view callers_view = {
-	metrics,
-	"relation,calls,calls-share,recursive,total,total-error,share,self,"
-	"suspended,language,name",
-	"relation,function,of-language,of-module,of-file,of-line,name,language,"
-	"module,file,line,calls,recursive,self,total,suspended" METRICS_NET_CSV
+#define CALLS "relation,calls,calls-share,recursive,"
+#define REST "suspended,language,name", \
+	"relation,function,of-language,of-module,of-file,of-line,name," \
+	"language,module,file,line,calls,recursive,self,total,suspended" \
+	METRICS_NET_CSV METRICS_CPU_CSV
+
+const struct metric_view callers_views[METRIC_RANKINGS] = {
+	[METRIC_BY_TIME] = { metrics, CALLS
+		"total,total-error,share,self," REST },
+	[METRIC_BY_CPU] = { metrics, CALLS "total-cpu,total-cpu-error,"
+		"cpu-share,total-run-wait,total-blocked,cpu," REST },
+	[METRIC_BY_WAITING] = { metrics, CALLS "total-blocked,total-run-wait,"
+		"total-cpu,blocked," REST },
 };

@@ -8,19 +8,19 @@
 /* One function calls another one, or resumes a coroutine whose body that is.
  *   of (of.func is the callee) is what the callee did when called so; the sums
  *     over its callers are the callee's own figures, exactly
- *   total_of and suspended_of are the caller's time there: in the callee and
- *     below it, until the caller is entered again. The caller's total is its
- *     self and the sum of total_of over its callees; total_of of a function's
- *     direct call of itself is 0. suspended_of over what it calls (not: what it
- *     resumes) and its own suspended time add up to its suspended time. */
+ *   the totals of there and suspended_of are the caller's time there: in the
+ *     callee and below it, until the caller is entered again. The caller's
+ *     total is its self and the sum of there.total over its callees; that of a
+ *     function's direct call of itself is 0. suspended_of over what it calls
+ *     (not: what it resumes) and its own suspended time add up to its suspended
+ *     time. */
 struct callers_arc {
 	struct figures of;
 	func_id from;            /* 0: outside all functions, where stacks
 	                          * begin */
 	bool resumes;
-	ticks total_of, suspended_of, raw_total_of;
-	double total_variance_of, below_of;
-	struct cct_heap heap_of;
+	ticks suspended_of;
+	struct figures there;    /* no more than totals */
 };
 
 /* The graph. total of a function is the time of those of its calls that are not
@@ -58,7 +58,7 @@ struct callers_row {
 	                          * "function" */
 	const char *text;
 	uint64_t all_calls;      /* what shares are parts of; 0: no share */
-	ticks all_total;
+	ticks all_total, all_cpu;
 };
 
 /* The rows of a function's callers, or of its callees, in the order of a metric
@@ -69,4 +69,5 @@ struct callers_row *callers_rows(const struct callers *, func_id,
 /* The function's own row. */
 struct callers_row callers_own(const struct callers *, func_id);
 
-extern const struct metric_view callers_view;
+/* By elapsed time, by time on the CPU, by waiting. */
+extern const struct metric_view callers_views[METRIC_RANKINGS];

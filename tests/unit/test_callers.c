@@ -33,7 +33,7 @@ static void show_rows(struct session *s, const struct callers *c, func_id f,
 {
 	size_t count;
 	struct callers_row *const rows = callers_rows(c, f, of_callees,
-		metric_find(&callers_view, "total"), &count);
+		metric_find(callers_views, "total"), &count);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct callers_arc *const a = arc_of(c, &rows[i]);
@@ -47,7 +47,7 @@ static void show_rows(struct session *s, const struct callers *c, func_id f,
 			 func_get(s->funcs, a->of.func)->name,
 			 a->of.calls - a->of.recursive, a->of.recursive,
 			 a->of.self, a->of.total, a->of.suspended,
-			 a->total_of, a->suspended_of);
+			 a->there.total, a->suspended_of);
 	}
 	mem_free(rows);
 }
@@ -183,6 +183,7 @@ static struct session *random_tree(uint32_t seed)
 	node_id at = cct_root(s->cct, 0);
 
 	random_state = seed;
+	cct_collect_cpu(s->cct);
 	for (int i = 0; i < FUNCS; i++)
 		func_special(s->funcs, (const char[]){ (char)('a' + i), 0 });
 	for (int i = 0; i < NODES; i++) {
@@ -197,6 +198,8 @@ static struct session *random_tree(uint32_t seed)
 		n->calls += random_below(10);
 		n->self += random_below(1000);
 		n->suspended += random_below(100);
+		cct_put_cpu(s->cct, at, (struct cct_cpu){
+			.off = n->self / 2, .ready = n->self / 3 });
 	}
 	return s;
 }
@@ -235,10 +238,11 @@ static void check_callees(struct session *s, const struct callers *c,
 			  func_id f)
 {
 	struct of callee[2 * FUNCS + 2] = { { 0 } }, own = { 0 };
+	struct figures sum = { 0 };
 	ticks total, suspended;
 	size_t count;
 	struct callers_row *const rows = callers_rows(c, f, true,
-		metric_find(&callers_view, "calls"), &count);
+		metric_find(callers_views, "calls"), &count);
 
 	for (node_id id = 1; id <= cct_count(s->cct); id++)
 		take(s->cct, f, id, callee, &own);
@@ -250,10 +254,14 @@ static void check_callees(struct session *s, const struct callers *c,
 
 		CHECK_EQ(rows[i].f.total, o->total);
 		CHECK_EQ(rows[i].f.suspended, o->suspended);
+		figures_add(&sum, &rows[i].f);
 		total += rows[i].f.total;
 		suspended += strcmp(rows[i].relation, "callee") ? 0 :
 			     rows[i].f.suspended;
 	}
+	CHECK_EQ(sum.total_cpu + c->of[f].cpu, c->of[f].total_cpu);
+	CHECK_EQ(sum.total_off + c->of[f].off, c->of[f].total_off);
+	CHECK_EQ(sum.total_ready + c->of[f].ready, c->of[f].total_ready);
 	CHECK_EQ(own.total, c->of[f].self);
 	CHECK_EQ(total, c->of[f].total);
 	CHECK_EQ(suspended, c->of[f].suspended);
@@ -265,19 +273,18 @@ static void check_callers(const struct callers *c, const struct flat_row *row)
 	struct figures sum = { 0 };
 	size_t count;
 	struct callers_row *const rows = callers_rows(c, row->f.func, false,
-		metric_find(&callers_view, "self"), &count);
+		metric_find(callers_views, "self"), &count);
 
-	for (size_t i = 0; i < count; i++) {
-		sum.calls += rows[i].f.calls;
-		sum.recursive += rows[i].f.recursive;
-		sum.self += rows[i].f.self;
-		sum.total += rows[i].f.total;
-		sum.suspended += rows[i].f.suspended;
-	}
+	for (size_t i = 0; i < count; i++)
+		figures_add(&sum, &rows[i].f);
 	CHECK_EQ(sum.calls, row->f.calls);
 	CHECK_EQ(sum.self, row->f.self);
 	CHECK_EQ(sum.total, row->f.total);
 	CHECK_EQ(sum.suspended, row->f.suspended);
+	CHECK_EQ(sum.cpu, row->f.cpu);
+	CHECK_EQ(sum.total_cpu, row->f.total_cpu);
+	CHECK_EQ(sum.total_off, row->f.total_off);
+	CHECK_EQ(sum.total_ready, row->f.total_ready);
 	CHECK_EQ(sum.recursive, c->of[row->f.func].recursive);
 	mem_free(rows);
 }

@@ -193,7 +193,7 @@ static void look_at_callers(struct tally *t)
 	struct callers *const c = callers_new(s->cct, func_count(s->funcs));
 	size_t n;
 	struct callers_row *const rows = callers_rows(c, f, false,
-		metric_find(&callers_view, "calls"), &n);
+		metric_find(callers_views, "calls"), &n);
 
 	CHECK_EQ(n, MIDDLE);
 	for (size_t i = 0; i < n; i++) {
@@ -207,9 +207,9 @@ static void look_at_callers(struct tally *t)
 			total += of_f[o][m] + of_leaf[o][m];
 		}
 		count(t, (double)rows[i].f.self,
-		      error_of(&callers_view, "self-error", &rows[i]), self);
+		      error_of(callers_views, "self-error", &rows[i]), self);
 		count(t, (double)rows[i].f.total,
-		      error_of(&callers_view, "total-error", &rows[i]), total);
+		      error_of(callers_views, "total-error", &rows[i]), total);
 	}
 	mem_free(rows);
 	callers_free(c);

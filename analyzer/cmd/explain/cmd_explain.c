@@ -98,25 +98,56 @@ static char *tell_hot(struct teller *t, const struct explain_finding *f)
 			 name_of(t, f->other));
 }
 
+/* What slow calls did, if that is known. The caller frees the text. */
+static char *parts_of(struct teller *t, const struct explain_finding *f)
+{
+	const ticks part[] = { f->on, f->blocked, f->ready };
+	const char *const said[] = { "on the CPU for", "blocked for",
+				     "without a core for" };
+	char *all = mem_copy("");
+	bool is_first = true;
+
+	for (size_t i = 0; t->found->has_switches && i < 3; i++) {
+		char room[OUT_NUMBER], *const before = all;
+
+		if (part[i] < (f->on + f->blocked + f->ready) / 100 ||
+		    part[i] == 0)
+			continue;
+		all = mem_print("%s%s %s %s", before, !is_first ? "," :
+				f->few > 1 ? " Together they were" : " It was",
+				said[i], out_number_time(room,
+				(double)session_ns(t->session, part[i])));
+		is_first = false;
+		mem_free(before);
+	}
+	return all;
+}
+
 static char *tell_slow(struct teller *t, const struct explain_finding *f)
 {
-	char collected[80] = "";
+	char collected[80] = "", *const parts = parts_of(t, f), *text;
 
 	if (f->collecting > 0)
 		snprintf(collected, sizeof(collected), " Lua collected garbage "
 			 "for %s of that.", time_of(t, f->collecting));
 	if (f->few > 1)
-		return mem_print("%s of %s took %s or more, the longest %s.%s "
-				 "Half of its %s took %s or less.",
+		text = mem_print("%s of %s took %s or more, the longest %s.%s%s"
+				 "%s Half of its %s took %s or less.",
 				 count_of(t, f->few, "calls"),
 				 name_of(t, f->func), time_of(t, f->least),
-				 time_of(t, f->time), collected,
+				 time_of(t, f->time), collected, parts,
+				 parts[0] ? "." : "",
 				 count_of(t, f->calls, "calls"),
 				 time_of(t, f->typical));
-	return mem_print("One call of %s took %s.%s Half of its %s took %s or "
-			 "less.", name_of(t, f->func), time_of(t, f->time),
-			 collected, count_of(t, f->calls, "calls"),
-			 time_of(t, f->typical));
+	else
+		text = mem_print("One call of %s took %s.%s%s%s Half of its %s "
+				 "took %s or less.", name_of(t, f->func),
+				 time_of(t, f->time), collected, parts,
+				 parts[0] ? "." : "",
+				 count_of(t, f->calls, "calls"),
+				 time_of(t, f->typical));
+	mem_free(parts);
+	return text;
 }
 
 static char *tell_often(struct teller *t, const struct explain_finding *f)
@@ -323,6 +354,13 @@ static char *coroutine_of(const struct teller *t,
 			 f->coroutine);
 }
 
+/* The order of weft slow that has them first. */
+static const char *sort_of(const struct explain_finding *f)
+{
+	return f->few == 0 ? "" : f->blocked > f->on ? " --sort blocked" :
+	       " --sort cpu";
+}
+
 /* The command that shows more, as a person pastes it. */
 static char *command_of(const struct teller *t, const struct explain_finding *f)
 {
@@ -348,8 +386,8 @@ static char *command_of(const struct teller *t, const struct explain_finding *f)
 		f->kind == EXPLAIN_WAIT && !filter_args_text(FILTER_FOCUS) ?
 		mem_print("weft tree --waiting --focus %s%s %s", name, part,
 			  t->traces) :
-		mem_print("weft %s %s%s %s", is_slow ? "slow" : "callers", name,
-			  part, t->traces);
+		mem_print("weft %s%s %s%s %s", is_slow ? "slow" : "callers",
+			  is_slow ? sort_of(f) : "", name, part, t->traces);
 
 	mem_free_all(name, part, coroutine);
 	return text;
@@ -467,6 +505,11 @@ static void json_slow(struct teller *t, const struct explain_finding *f)
 	}
 	if (f->collecting)
 		json_time(t, "collecting_ns", f->collecting);
+	if (f->kind == EXPLAIN_SLOW && f->on + f->blocked + f->ready > 0) {
+		json_time(t, "cpu_ns", f->on);
+		json_time(t, "blocked_ns", f->blocked);
+		json_time(t, "run_wait_ns", f->ready);
+	}
 }
 
 static void print_json(struct teller *t)

@@ -478,12 +478,12 @@ struct slowest {
 };
 
 static void slowest_begin(struct slowest *s, struct tee *tee, size_t funcs,
-			  func_id func, size_t top)
+			  func_id func, enum slow_key key, size_t top)
 {
 	s->wanted = mem_alloc(funcs);
 	s->wanted[func] = 1;
 	s->slow = slow_new(&(struct slow_options){
-		.wanted = s->wanted, .funcs = funcs, .top = top });
+		.wanted = s->wanted, .funcs = funcs, .key = key, .top = top });
 	tee_add(tee, &slow_sink, s->slow);
 }
 
@@ -520,7 +520,8 @@ static int see_suspects(struct load *load, struct explain *e)
 	_Static_assert((int)EXPLAIN_SUSPECTS <= (int)TEE_PARTS, "parts");
 	for (size_t i = 0; i < e->suspects; i++)
 		slowest_begin(&s[i], &tee, funcs, e->suspect[i].finding.func,
-			      EXPLAIN_LONGEST);
+			      explain_may_be_idle(&e->suspect[i]) ? SLOW_CPU :
+			      SLOW_UNDELAYED, EXPLAIN_LONGEST);
 	status = load_again(load, &tee.sink, &tee);
 	for (size_t i = 0; i < e->suspects; i++) {
 		slow_finish(s[i].slow);
@@ -533,6 +534,14 @@ static int see_suspects(struct load *load, struct explain *e)
 	return status;
 }
 
+static void take_parts(struct explain_finding *f, const struct slow_call *c)
+{
+	f->collecting = c->parts.collecting;
+	f->on = c->total - MIN(c->parts.off, c->total);
+	f->blocked = figures_blocked(c->parts.off, c->parts.ready);
+	f->ready = c->parts.ready;
+}
+
 static int see_slow(struct load *load, struct explain_finding *f)
 {
 	const size_t funcs = func_count(load->session->funcs) + 1;
@@ -540,11 +549,11 @@ static int see_slow(struct load *load, struct explain_finding *f)
 	struct slowest s;
 	int status;
 
-	slowest_begin(&s, &tee, funcs, f->func, 1);
+	slowest_begin(&s, &tee, funcs, f->func, SLOW_TOTAL, 1);
 	status = load_again(load, &tee.sink, &tee);
 	slow_finish(s.slow);
 	if (status == 0 && slow_found(s.slow)->count > 0)
-		f->collecting = slow_found(s.slow)->calls[0].parts.collecting;
+		take_parts(f, slow_found(s.slow)->calls);
 	slowest_free(&s);
 	return status;
 }
@@ -560,8 +569,7 @@ int explain_see_slow(struct load *load, struct explain *found)
 		status = see_suspects(load, found);
 	for (size_t i = 0; i < found->count && status == 0; i++)
 		if (found->finding[i].kind == EXPLAIN_SLOW &&
-		    found->finding[i].few == 0 &&
-		    cct_counted_sum(load->session->cct).noted > 0)
+		    found->finding[i].few == 0)
 			status = see_slow(load, &found->finding[i]);
 	return status;
 }

@@ -260,7 +260,7 @@ ARC(resumes, a->resumes)
 ARC(calls, a->of.calls)
 ARC(self, a->of.self)
 ARC(total, a->of.total)
-ARC(total_of, a->total_of)
+ARC(total_of, a->there.total)
 ARC(suspended, a->of.suspended)
 
 /* As struct callers_arc says: total is the callee's, total_of the caller's. */

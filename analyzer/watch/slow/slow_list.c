@@ -33,6 +33,8 @@ static ticks key_of(const struct slow_list *s, const struct slow_call *c)
 		return c->parts.ready;
 	case SLOW_BLOCKED:
 		return c->parts.off - MIN(c->parts.ready, c->parts.off);
+	case SLOW_UNDELAYED:
+		return c->total - MIN(c->parts.ready, c->total);
 	default:
 		return c->total;
 	}

@@ -52,10 +52,11 @@ struct slow_call {
 };
 
 /* The time by which calls are sorted and limited. SLOW_WALL is total +
- * suspended; the last three are parts of total that take context switches. */
+ * suspended; the ones from SLOW_CPU on are parts of total that take context
+ * switches; SLOW_UNDELAYED is all but run-wait. */
 enum slow_key {
 	SLOW_TOTAL, SLOW_SELF, SLOW_WALL, SLOW_SUSPENDED,
-	SLOW_CPU, SLOW_RUN_WAIT, SLOW_BLOCKED
+	SLOW_CPU, SLOW_RUN_WAIT, SLOW_BLOCKED, SLOW_UNDELAYED
 };
 
 /* Which calls are looked at. All that are wanted, in the time and on the
