@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -210,17 +211,28 @@ enum { LARGEST = 64 << 20, TAB = 8 };
 
 /* O_NONBLOCK is there because a pipe is opened before it is known to be one,
  * and that would wait. */
-static FILE *open_plain(const char *path, struct stat *status)
+int text_file_open(const char *path, struct stat *status)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, status) == 0 && S_ISREG(status->st_mode) &&
-	    status->st_size <= LARGEST)
-		return fdopen(fd, "r");
+	if (fd < 0 || (fstat(fd, status) == 0 && S_ISREG(status->st_mode)))
+		return fd;
 	close(fd);
-	return NULL;
+	errno = EINVAL;
+	return -1;
+}
+
+bool text_file_begins(const char *path, const void *bytes, size_t n)
+{
+	char first[8];
+	struct stat status;
+	const int fd = text_file_open(path, &status);
+	const bool begins = fd >= 0 && read(fd, first, n) == (ssize_t)n &&
+			    memcmp(first, bytes, n) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return begins;
 }
 
 /* A copy without its line end, and with spaces for tabs; a NUL ends it. */
@@ -246,14 +258,20 @@ static char *copy(const char *line, size_t length)
 int text_file_read(struct text_file *t, const char *path)
 {
 	struct stat status;
-	FILE *const file = open_plain(path, &status);
+	const int fd = text_file_open(path, &status);
+	FILE *file;
 	char *line = NULL;
 	size_t room = 0, lines = 0;
 	ssize_t length;
 
 	*t = (struct text_file){ .lines = NULL };
-	if (!file)
+	if (fd < 0)
 		return -1;
+	file = status.st_size <= LARGEST ? fdopen(fd, "r") : NULL;
+	if (!file) {
+		close(fd);
+		return -1;
+	}
 	t->changed = status.st_mtime;
 	while ((length = getline(&line, &room, file)) >= 0)
 		*vec_add(&t->lines, &lines, &t->count) = copy(line,

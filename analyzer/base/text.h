@@ -62,6 +62,14 @@ bool text_name_is_in(const char *names, const char *name);
 
 /* ---- files -------------------------------------------------------------- */
 
+struct stat;
+
+/* Open a plain file to read it: its descriptor, or -1 with errno. Waits for no
+ * pipe and takes no terminal, whatever the path is of. */
+int text_file_open(const char *path, struct stat *status);
+/* Is it a plain file that begins with these n bytes, 8 at most? */
+bool text_file_begins(const char *path, const void *bytes, size_t n);
+
 /* A file of text, line by line. Its path comes from a trace, so it may be any
  * file. Owns its lines, which have no line end; tabs are spaces up to the next
  * column of eight. All else is untrusted. */

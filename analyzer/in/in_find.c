@@ -6,6 +6,7 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/order.h"
+#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 
 #include <dirent.h>
@@ -36,15 +37,9 @@ static void add_spill(struct in_found *f, char *path, uint64_t size)
 /* A trace without metadata is told from any other file by this. */
 static bool starts_a_packet(const char *path)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	uint32_t magic = 0;
+	const uint32_t magic = IN_PACKET_MAGIC;
 
-	if (fd < 0)
-		return false;
-	if (read(fd, &magic, sizeof(magic)) != sizeof(magic))
-		magic = 0;
-	close(fd);
-	return magic == IN_PACKET_MAGIC;
+	return text_file_begins(path, &magic, sizeof(magic));
 }
 
 static void folder_fini(struct in_folder *d)

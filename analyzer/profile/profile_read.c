@@ -5,13 +5,13 @@
 #include "analyzer/profile/profile.h"
 
 #include "analyzer/base/err.h"
+#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/profile/profile_session.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <zlib.h>
 
 /* What a protobuf message begins with: a field's number, and as its lowest
@@ -210,19 +210,7 @@ static void read_rest(struct reader *r)
 
 bool profile_is(const char *path)
 {
-	unsigned char magic[2] = { 0, 0 };
-	struct stat about;
-	size_t size;
-	FILE *file;
-
-	if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
-		return false;
-	file = fopen(path, "rbe");
-	if (!file)
-		return false;
-	size = fread(magic, 1, sizeof(magic), file);
-	fclose(file);
-	return size == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
+	return text_file_begins(path, "\x1f\x8b", 2);
 }
 
 /* Do the last four bytes say that it unpacks to so many? For gzread of zlib

@@ -5,12 +5,12 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 #include "analyzer/chunk/decode.h"
 #include "tracepoints/buffer.h"
 #include "tracepoints/meta.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/file.h>
@@ -19,37 +19,11 @@
 
 /* ---- finding and opening ---- */
 
-/* Waits for no FIFO, and takes no terminal. */
-static int open_file(const char *path, uint64_t *size)
-{
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		*size = (uint64_t)st.st_size;
-		return fd;
-	}
-	if (fd >= 0) {
-		close(fd);
-		errno = EINVAL;
-	}
-	return -1;
-}
-
 bool left_pool_is(const char *path)
 {
-	char magic[8] = "";
-	uint64_t size;
-	const int fd = open_file(path, &size);
-	const uint64_t pool = POOL_MAGIC;
+	const uint64_t magic = POOL_MAGIC;
 
-	if (fd < 0)
-		return false;
-	const ssize_t n = pread(fd, magic, sizeof(magic), 0);
-
-	close(fd);
-	return n == (ssize_t)sizeof(magic) &&
-	       memcmp(magic, &pool, sizeof(magic)) == 0;
+	return text_file_begins(path, &magic, sizeof(magic));
 }
 
 static bool get(const struct left_pool *p, void *to, size_t size, uint64_t at)
@@ -109,14 +83,14 @@ static int check(struct left_pool *p, uint64_t size, const char *path)
 
 int left_pool_open(struct left_pool *p, const char *path)
 {
-	uint64_t size;
+	struct stat status;
 
 	memset(p, 0, sizeof(*p));
-	p->fd = open_file(path, &size);
+	p->fd = text_file_open(path, &status);
 	if (p->fd < 0)
 		return err_add("cannot open the pool \"%s\": %s", path,
 			       strerror(errno));
-	if (check(p, size, path) == 0)
+	if (check(p, (uint64_t)status.st_size, path) == 0)
 		return 0;
 	close(p->fd);
 	return -1;

@@ -76,11 +76,10 @@ static bool read_line(const char *folder, const char *name, char *to, int size)
 
 	if (snprintf(path, sizeof(path), "%s/%s", folder, name) <
 	    (int)sizeof(path))
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		fd = text_file_open(path, &st);
 	if (fd < 0)
 		return false;
-	const ssize_t n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ?
-			  read(fd, to, (size_t)size - 1) : -1;
+	const ssize_t n = read(fd, to, (size_t)size - 1);
 
 	close(fd);
 	to[n > 0 ? n : 0] = '\0';

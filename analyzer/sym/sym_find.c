@@ -10,7 +10,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <elfutils/libdwelf.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,27 +189,14 @@ static void refuse(const struct search *s, const char *path, const char *why)
 		 path, why);
 }
 
-/* The path comes from an untrusted trace: only a plain file is opened.
- * O_NONBLOCK is there because a pipe is opened before it is known to be one,
- * and that would wait. */
-static int open_plain(const char *path)
-{
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat status;
-
-	if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
 /* Take the file at path if it is the module and can tell more than the file
  * that was found before. Does nothing once nothing more can be told, so callers
  * need not check that. */
 static void try(struct search *s, const char *path)
 {
-	const int fd = s->best->worth == WORTH_ALL ? -1 : open_plain(path);
+	struct stat status;
+	const int fd = s->best->worth == WORTH_ALL ? -1 :
+		       text_file_open(path, &status);
 	enum sym_worth worth = WORTH_NOTHING;
 	char why[SYM_WHY];
 	Elf *elf;
