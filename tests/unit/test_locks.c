@@ -113,6 +113,105 @@ void test_locks_unseen(void)
 	mem_free(list);
 }
 
+/* What the ends in a wait explain, one after the other: by end, and since
+ * when. */
+static void explained(const struct waits *w, ticks *waiting, ticks *since)
+{
+	for (size_t i = 0; i < w->span_count; i++) {
+		const struct waits_span *const s = &w->spans[i];
+		ticks from = s->begin;
+
+		for (size_t k = 0; k < w->end_count; k++) {
+			const struct waits_end *const e = &w->ends[k];
+
+			if (e->at <= s->begin || e->at > s->end ||
+			    e->thread == s->thread)
+				continue;
+			if (e->at > from)
+				since[e->stack] = MIN(since[e->stack], from);
+			waiting[e->stack] += e->at - from;
+			from = e->at;
+		}
+	}
+}
+
+enum { FEW = 12 };
+
+static void at_random(struct waits *w)
+{
+	w->span_count = 1 + (size_t)rand() % FEW;
+	w->end_count = (size_t)rand() % (FEW + 1);
+	for (size_t i = 0; i < w->span_count; i++)
+		w->spans[i] = span((ticks)rand() % 20, 20 + (ticks)rand() % 20,
+				   (uint32_t)rand() % 4);
+	for (size_t i = 0; i < w->end_count; i++)
+		w->ends[i] = end((ticks)rand() % 41, (uint32_t)rand() % 4,
+				 (stack_id)i + 1);
+	waits_sort(w);
+}
+
+/* Waits that lie in one another, of threads that let go themselves meanwhile.
+ */
+void test_locks_turns_at_random(void)
+{
+	struct waits_span spans[FEW];
+	struct waits_end ends[FEW];
+
+	srand(1);
+	for (int round = 0; round < 2000; round++) {
+		struct waits w = { .spans = spans, .ends = ends };
+		ticks waiting[FEW + 1] = { 0 }, since[FEW + 1], sum = 0;
+		struct locks_object *list;
+		struct locks_stack *stacks;
+		size_t count;
+
+		at_random(&w);
+		memset(since, 0xff, sizeof(since));
+		explained(&w, waiting, since);
+		list = locks_list(&w, &count);
+		stacks = locks_stacks(&w, list, &count);
+		for (size_t k = 0; k < w.end_count; k++) {
+			const stack_id of = ends[k].stack;
+			const struct locks_stack *const s =
+				find(stacks, count, LOCKS_HOLDS, of);
+
+			CHECK_EQ(s ? s->waiting : 0, waiting[of]);
+			CHECK_EQ(s ? s->held : 0, waiting[of] == 0 ? 0 :
+				 ends[k].at - since[of]);
+			sum += s ? s->held : 0;
+		}
+		CHECK_EQ(list->held, sum);
+		mem_free_all(stacks, list);
+	}
+}
+
+/* Each of many waits lasts all through the calls that end some: what takes a
+ * step for each of both does not come to an end here. */
+void test_locks_many_waits_and_ends(void)
+{
+	enum { MANY = 300000 };
+	struct waits w = { .spans = mem_alloc(MANY * sizeof(*w.spans)),
+			   .ends = mem_alloc(MANY * sizeof(*w.ends)),
+			   .span_count = MANY, .end_count = MANY };
+	struct locks_turn turn;
+	struct locks_object *list;
+	struct locks_stack *stacks;
+	size_t count;
+
+	for (ticks i = 0; i < MANY; i++) {
+		w.spans[i] = span(i, 3 * MANY - i, 1);
+		w.ends[i] = end(MANY + i, 2, 2);
+	}
+	waits_sort(&w);
+	list = locks_list(&w, &count);
+	CHECK(count == 1 && list->waits == MANY && list->held == 2 * MANY - 1);
+	stacks = locks_stacks(&w, list, &count);
+	CHECK_EQ(find(stacks, count, LOCKS_HOLDS, 2)->held, 2 * MANY - 1);
+	CHECK_EQ(locks_chain(&w, list, 2, &turn, 1), 1);
+	CHECK(turn.from == 0 && turn.to == MANY);
+	mem_free_all(stacks, list, w.spans, w.ends);
+}
+
 /* ---- a wait on a condition, which takes its mutex again ---- */
 
 static const struct waits_object work = { 0, WAIT_CONDITION, 0x2000 };
@@ -213,6 +312,34 @@ void test_locks_condition_all(void)
 	CHECK_EQ(waited(&w, &work, 5), 50090);
 	CHECK_EQ(waited(&w, &work, 6), 13042);
 	CHECK_EQ(waited(&w, &lock, 6), 0);
+	waits_fini(&w);
+	session_free(s);
+}
+
+/* The same of a condition: who came last returns first. */
+void test_locks_condition_of_many(void)
+{
+	enum { MANY = 300000 };
+	struct session *const s = session_new(0);
+	struct waits w;
+	uint64_t others = 0;
+
+	waits_init(&w, s);
+	CHECK(stack_table_push(w.stacks, 0, func_special(s->funcs, "signal"),
+			       0) == 1);
+	w.spans = mem_alloc(MANY * sizeof(*w.spans));
+	w.ends = mem_alloc(MANY * sizeof(*w.ends));
+	w.span_room = w.end_room = MANY;
+	for (ticks i = 0; i < MANY; i++) {
+		w.spans[w.span_count++] =
+			on_work(i, 3 * MANY - i, 1 + (uint32_t)i);
+		put_end(&w, &work, MANY + i, 0);
+	}
+	waits_sort(&w);
+	for (size_t i = 0; i < w.span_count; i++)
+		others += w.spans[i].let_go !=
+			  2 * MANY - 1 - w.spans[i].begin;
+	CHECK_EQ(others, 0);
 	waits_fini(&w);
 	session_free(s);
 }

@@ -11,55 +11,89 @@
 struct turn {
 	ticks since;             /* when the first of the waiters came in it */
 	ticks waiting;           /* of all of them */
+	uint64_t whole;          /* how many more wait all through it than
+	                          * through the one before */
 };
+
+struct own { uint32_t thread; size_t end; };
 
 struct turns {
 	const struct waits *of;
 	const struct waits_end *end;
 	struct turn *turn; size_t count;
-	ticks unseen, free;      /* as the roles of locks.h */
+	struct own *own;         /* all ends again, by thread */
 };
 
-static void add_turn(struct turn *t, ticks from, ticks to)
-{
-	if (from == to)
-		return;
-	t->since = t->waiting == 0 ? from : MIN(t->since, from);
-	t->waiting += to - from;
-}
-
-/* A waiter's time to the ends that lie in it. Returns what no end in it
- * explains: after the last one, or all of it. */
-static ticks give(struct turns *t, const struct waits_span *s, bool *any)
-{
-	ticks from = s->begin;
-	size_t i = ORDER_FIRST(k, t->count, t->end[k].at <= s->begin);
-
-	*any = false;
-	for (; i < t->count && t->end[i].at <= s->end; i++) {
-		if (t->end[i].thread == s->thread)
-			continue; /* it gives a mutex back, and waits then */
-		add_turn(&t->turn[i], waits_cut(t->of, from),
-			 waits_cut(t->of, t->end[i].at));
-		from = t->end[i].at;
-		*any = true;
-	}
-	return waits_part(t->of, from, s->end);
-}
+ORDER_BY(by_thread, struct own, UP(thread) ?: UP(end))
 
 static struct turns make_turns(const struct waits *w,
 			       const struct locks_object *o)
 {
 	struct turns t = { .of = w, .end = w->ends + o->end, .count = o->ends,
-		.turn = mem_alloc((o->ends + 1) * sizeof(*t.turn)) };
-	bool any;
+		.turn = mem_alloc((o->ends + 1) * sizeof(*t.turn)),
+		.own = mem_alloc((o->ends + 1) * sizeof(*t.own)) };
 
-	for (size_t i = o->span; i < o->span + o->spans; i++) {
-		const ticks rest = give(&t, &w->spans[i], &any);
-
-		*(any ? &t.free : &t.unseen) += rest;
-	}
+	for (size_t i = 0; i < t.count; i++)
+		t.own[i] = (struct own){ t.end[i].thread, i };
+	order_sort(t.own, t.count, by_thread);
 	return t;
+}
+
+/* The first end of the thread's own from i on, but last at most. */
+static size_t own_from(const struct turns *t, uint32_t thread, size_t i,
+		       size_t last)
+{
+	const size_t at = ORDER_FIRST(k, t->count,
+		(ORDER(t->own[k].thread, thread) ?:
+		 ORDER(t->own[k].end, i)) < 0);
+
+	return at < t->count && t->own[at].thread == thread ?
+	       MIN(last, t->own[at].end) : last;
+}
+
+/* of: how many wait so long. */
+static void add_turn(struct turn *t, ticks from, ticks to, uint64_t of)
+{
+	if (from == to || of == 0)
+		return;
+	t->since = t->waiting == 0 ? from : MIN(t->since, from);
+	t->waiting += (to - from) * of;
+}
+
+/* A waiter's time to the ends that lie in it, but for its thread's own: that
+ * gives a mutex back, and waits then. Returns what no end in it explains: after
+ * the last one, or all of it. */
+static ticks give(struct turns *t, const struct waits_span *s, bool *any)
+{
+	const size_t last = ORDER_FIRST(k, t->count, t->end[k].at <= s->end);
+	ticks from = s->begin;
+	size_t i = ORDER_FIRST(k, t->count, t->end[k].at <= s->begin), own;
+
+	*any = false;
+	for (; i < last; i = own + 1) {
+		own = own_from(t, s->thread, i, last);
+		if (own == i)
+			continue;
+		add_turn(&t->turn[i], waits_cut(t->of, from),
+			 waits_cut(t->of, t->end[i].at), 1);
+		t->turn[i + 1].whole++;
+		t->turn[own].whole--;
+		from = t->end[own - 1].at;
+		*any = true;
+	}
+	return waits_part(t->of, from, s->end);
+}
+
+/* Those that wait all through turns were only counted. */
+static void give_whole(struct turns *t)
+{
+	uint64_t whole = 0;
+
+	for (size_t i = 1; i < t->count; i++) {
+		whole += t->turn[i].whole;
+		add_turn(&t->turn[i], waits_cut(t->of, t->end[i - 1].at),
+			 waits_cut(t->of, t->end[i].at), whole);
+	}
 }
 
 static ticks held_in(const struct turns *t, size_t i)
@@ -95,21 +129,23 @@ static uint64_t most_of(const struct waits *w, const struct waits_span *span,
 static void sum_up(const struct waits *w, struct locks_object *o)
 {
 	struct turns t = make_turns(w, o);
+	bool any;
 
 	for (size_t i = o->span; i < o->span + o->spans; i++) {
 		const struct waits_span *const s = &w->spans[i];
-
 		const ticks part = waits_part(w, s->begin, s->end);
 
+		give(&t, s, &any);
 		o->open += s->is_open && waits_cut(w, s->end) == s->end;
 		o->waits += waits_is_in(w, s->begin);
 		o->waiting += part;
 		o->longest = MAX(o->longest, part);
 	}
+	give_whole(&t);
 	for (size_t i = 0; i < t.count; i++)
 		o->held += held_in(&t, i);
 	o->most = most_of(w, w->spans + o->span, o->spans);
-	mem_free(t.turn);
+	mem_free_all(t.turn, t.own);
 }
 
 ORDER_BY(by_waiting, struct locks_object,
@@ -199,11 +235,11 @@ struct locks_stack *locks_stacks(const struct waits *w,
 				 const struct locks_object *o, size_t *count)
 {
 	struct stacks to = { .of = map_new() };
-	struct turns t = { .of = w, .end = w->ends + o->end, .count = o->ends,
-		.turn = mem_alloc((o->ends + 1) * sizeof(*t.turn)) };
+	struct turns t = make_turns(w, o);
 
 	for (size_t i = o->span; i < o->span + o->spans; i++)
 		add_span(&to, &t, &w->spans[i]);
+	give_whole(&t);
 	for (size_t i = 0; i < t.count; i++) {
 		const ticks held = held_in(&t, i);
 
@@ -214,18 +250,17 @@ struct locks_stack *locks_stacks(const struct waits *w,
 	}
 	order_sort(to.list, to.count, by_role);
 	map_free(to.of);
-	mem_free(t.turn);
+	mem_free_all(t.turn, t.own);
 	*count = to.count;
 	return to.list;
 }
 
 /* ---- chains ---- */
 
-/* The longest turn in which that span waited, if it is longer than t. holder:
- * whose; 0: anybody's. */
-static void see_turns(const struct waits *w, const struct waits_span *s,
-		      stack_id holder, struct locks_turn *t)
+struct locks_turn locks_turn_in(const struct waits *w,
+				const struct waits_span *s)
 {
+	struct locks_turn t = { .from = 0 };
 	ticks from = s->begin;
 	size_t i = ORDER_FIRST(k, w->end_count,
 		(waits_compare(&w->ends[k].of, &s->of) ?:
@@ -237,21 +272,36 @@ static void see_turns(const struct waits *w, const struct waits_span *s,
 
 		if (e->thread == s->thread)
 			continue;
-		if ((holder == 0 || e->stack == holder) &&
-		    e->at - from > t->to - t->from)
-			*t = (struct locks_turn){ s->of, s->place, e->thread,
-						  e->stack, from, e->at };
+		if (e->at - from > t.to - t.from)
+			t = (struct locks_turn){ s->of, s->place, e->thread,
+						 e->stack, from, e->at };
 		from = e->at;
 	}
+	return t;
 }
 
-struct locks_turn locks_turn_in(const struct waits *w,
-				const struct waits_span *s)
+/* The longest one of an object that ended in a call of that stack. */
+static struct locks_turn longest_turn(const struct waits *w,
+				      const struct locks_object *o,
+				      stack_id holder)
 {
-	struct locks_turn t = { .from = 0 };
+	struct waits whole = *w; /* not cut */
+	struct turns t = make_turns(&whole, o);
+	struct locks_turn longest = { .from = 0 };
+	bool any;
 
-	see_turns(w, s, 0, &t);
-	return t;
+	whole.from = whole.to = 0;
+	for (size_t i = o->span; i < o->span + o->spans; i++)
+		give(&t, &w->spans[i], &any);
+	give_whole(&t);
+	for (size_t i = 0; i < t.count; i++)
+		if (t.end[i].stack == holder &&
+		    held_in(&t, i) > longest.to - longest.from)
+			longest = (struct locks_turn){ o->of, o->place,
+				t.end[i].thread, holder, t.turn[i].since,
+				t.end[i].at };
+	mem_free_all(t.turn, t.own);
+	return longest;
 }
 
 /* For what the thread waited late in its turn; NULL: for nothing. */
@@ -275,15 +325,12 @@ size_t locks_chain(const struct waits *w, const struct locks_object *o,
 	const struct waits_span *next;
 	size_t n = 0;
 
-	*chain = (struct locks_turn){ .from = 0 };
-	for (size_t i = o->span; i < o->span + o->spans; i++)
-		see_turns(w, &w->spans[i], holder, chain);
+	*chain = longest_turn(w, o, holder);
 	while (n < room && chain[n].to > 0) {
 		next = ++n < room ? waited_in(w, &chain[n - 1]) : NULL;
 		if (!next)
 			break;
-		chain[n] = (struct locks_turn){ .from = 0 };
-		see_turns(w, next, 0, &chain[n]);
+		chain[n] = locks_turn_in(w, next);
 	}
 	return n;
 }

@@ -11,6 +11,10 @@
 /* A call that waits: its frame's depth, and its span. */
 struct waits_open { uint32_t depth; size_t span; };
 
+/* A handler may wait in a wait, but not so often: deeper ones are calls like
+ * any other. */
+enum { MOST_OPEN = 64 };
+
 void waits_init(struct waits *w, const struct session *session)
 {
 	*w = (struct waits){ .session = session, .stacks = stack_table_new() };
@@ -96,6 +100,8 @@ static void on_wait(void *ctx, const struct replay_event *e)
 					    stack, e->coroutine };
 		return;
 	}
+	if (l->count == MOST_OPEN)
+		return;
 	*vec_add(&l->open, &l->room, &l->count) =
 		(struct waits_open){ e->depth, w->span_count };
 	*vec_add(&w->spans, &w->span_room, &w->span_count) =
@@ -311,7 +317,8 @@ ORDER_BY(by_sleep, struct waits_sleep, UP(thread) ?: UP(from))
  * it is the one that returns first: whoever does was let go on, and exchanging
  * two of them would not change how long they wait together. */
 
-/* Those that wait for one condition at a moment. */
+/* Those that wait for one condition at a moment; who returns first is the last
+ * one. */
 struct waiting { struct waits_span **now; size_t count, room; };
 
 static bool gives_up(const struct waits_span *s)
@@ -326,24 +333,28 @@ static bool returns_before(const struct waits_span *a,
 		ORDER(a->is_open, b->is_open) ?: ORDER(a->end, b->end)) < 0;
 }
 
+static void come(struct waiting *g, struct waits_span *s)
+{
+	const size_t at = ORDER_FIRST(k, g->count,
+				      returns_before(s, g->now[k]));
+
+	vec_add(&g->now, &g->room, &g->count);
+	memmove(g->now + at + 1, g->now + at,
+		(g->count - 1 - at) * sizeof(*g->now));
+	g->now[at] = s;
+}
+
 static void let_go(struct waiting *g, ticks at, bool all)
 {
-	struct waits_span *first = NULL;
-	size_t kept = 0;
+	bool any = false;
 
-	for (size_t i = 0; i < g->count; i++) {
-		struct waits_span *const s = g->now[i];
+	while (g->count > 0 && (all || !any)) {
+		struct waits_span *const s = g->now[--g->count];
 
-		if (s->end <= at || s->let_go != 0 ||
-		    (gives_up(s) && s->until <= at))
-			continue;
-		g->now[kept++] = s;
-		first = !first || returns_before(s, first) ? s : first;
-		s->let_go = all ? at : 0;
+		any = s->end > at && !(gives_up(s) && s->until <= at);
+		if (any)
+			s->let_go = at;
 	}
-	g->count = kept;
-	if (first)
-		first->let_go = at;
 }
 
 static bool lets_all_go(const struct waits *w, const struct waits_end *e)
@@ -369,7 +380,7 @@ static size_t let_all_go(const struct waits *w, struct waits_span *s, size_t n,
 
 		for (; k < n && waits_compare(&s[k].of, of) == 0 &&
 		     s[k].begin < e->at; k++)
-			*vec_add(&g->now, &g->room, &g->count) = &s[k];
+			come(g, &s[k]);
 		let_go(g, e->at, lets_all_go(w, e));
 	}
 	for (k = 0; k < n && waits_compare(&s[k].of, of) == 0; k++)
