@@ -27,10 +27,16 @@ enum { MOST_DEPTH = 20 };
 /* Spans that are kept: shorter calls are folded if there are more. */
 enum { MOST_SPANS = 2000000 };
 
-/* The options; NULL: not given. */
+/* The options; NULL: not given. arg_sort: an enum slow_key, or START. */
 static const char *arg_call, *arg_id, *arg_mark;
-static size_t arg_requests = 1, arg_depth = 3;
+static size_t arg_requests = 1, arg_first = 1, arg_depth = 3;
 static bool arg_sums;
+static int arg_sort = SLOW_WALL;
+
+enum { START = SLOW_UNDELAYED }; /* in its place */
+static const char *const sort_keys[] = {
+	SLOW_KEY_NAMES, [START] = "start", NULL
+};
 
 static uint32_t id_pid;
 static uint64_t id_serial;
@@ -252,7 +258,7 @@ static void print_title(const struct session *s, size_t number,
 	for (size_t i = 0; i < steps->count; i = step_next(steps, i))
 		sums[steps->at[i].kind] += steps->at[i].end -
 					   steps->at[i].begin;
-	if (number > 1)
+	if (number > arg_first)
 		putchar('\n');
 	out_print(stdout, "%zu. %s: %s, from %s on, ", number, r->func ?
 		  func_get(s->funcs, r->func)->name : "coroutine",
@@ -421,15 +427,21 @@ static void print_request(struct table *t, const struct waits *w,
 
 /* ---- the requests ------------------------------------------------------- */
 
-/* A call in a signal handler that interrupted a hook has no lane. */
+ORDER_BY(by_start, struct request,
+	 UP(from) ?: UP(who.process) ?: UP(who.thread))
+
+/* A call in a signal handler that interrupted a hook has no lane. The slowest
+ * calls are found sorted; else all are kept. */
 static enum cmd_exit find_calls(struct load *load, struct requests *to)
 {
 	struct session *const s = load->session;
 	uint8_t *const wanted = named_functions(s, arg_call);
 	struct slow *const slow = !wanted ? NULL : slow_new(
 		&(struct slow_options){ .wanted = wanted,
-			.funcs = func_count(s->funcs) + 1, .key = SLOW_WALL,
-			.top = arg_requests });
+			.funcs = func_count(s->funcs) + 1,
+			.key = (enum slow_key)(arg_sort % START),
+			.top = arg_sort == START || arg_requests == 0 ? 0 :
+			       arg_first - 1 + arg_requests });
 	enum cmd_exit status = !slow ? CMD_USAGE :
 		load_again(load, &slow_sink, slow) == 0 ? CMD_OK :
 		CMD_UNREADABLE;
@@ -447,6 +459,8 @@ static enum cmd_exit find_calls(struct load *load, struct requests *to)
 					c->func };
 	}
 	slow_free(slow);
+	if (arg_sort == START)
+		order_sort(to->at, to->count, by_start);
 	if (status == CMD_OK && to->count == 0) {
 		err_add("of no call of \"%s\" the beginning was recorded%s",
 			arg_call, !named_are_noted(s, wanted) ? "" :
@@ -523,7 +537,7 @@ static int find_marks(const struct chronicle_found *f, struct session *s,
 					m[j].func };
 	}
 	mem_free_all(first, m);
-	order_sort(to->at, to->count, by_wall);
+	order_sort(to->at, to->count, arg_sort == START ? by_start : by_wall);
 	return to->count > 0 ? 0 :
 	       err_add("no mark \"%s\" follows a mark \"%.*s\"", dots + 2,
 		       (int)(dots - arg_mark), arg_mark);
@@ -546,6 +560,19 @@ static struct chronicle *collect(struct load *load, ticks from, ticks to)
 	return NULL;
 }
 
+/* Only those that are asked for. */
+static int choose(struct requests *to)
+{
+	if (to->count < arg_first)
+		return err_add("there are only %zu: no --nth %zu", to->count,
+			       arg_first);
+	to->count -= arg_first - 1;
+	memmove(to->at, to->at + arg_first - 1, to->count * sizeof(*to->at));
+	if (arg_requests > 0)
+		to->count = MIN(to->count, arg_requests);
+	return 0;
+}
+
 /* The requests, and the lanes of the time that they took. */
 static enum cmd_exit find(struct load *load, struct requests *to,
 			  struct chronicle **lanes)
@@ -561,8 +588,8 @@ static enum cmd_exit find(struct load *load, struct requests *to,
 					  load->session, to) :
 		  find_marks(chronicle_found(*lanes), load->session, to)) != 0)
 		status = CMD_USAGE;
-	if (arg_requests > 0)
-		to->count = MIN(to->count, arg_requests);
+	if (status == CMD_OK && choose(to) != 0)
+		status = CMD_USAGE;
 	for (size_t i = 0; i < to->count; i++) {
 		from = MIN(from, to->at[i].from);
 		end = MAX(end, to->at[i].to);
@@ -588,7 +615,7 @@ static void print_requests(struct reading *r, const struct chronicle_found *f,
 	if (t.csv)
 		table_begin(&t);
 	for (size_t i = 0; i < all->count; i++)
-		print_request(&t, w, p, &all->at[i], i + 1);
+		print_request(&t, w, p, &all->at[i], arg_first + i);
 	if (t.csv)
 		table_end(&t);
 	if (f->below > 0)
@@ -605,7 +632,10 @@ static enum cmd_exit path_print(struct reading *r)
 {
 	struct requests all = { .count = 0 };
 	struct chronicle *c = NULL;
-	enum cmd_exit status = find(&r->load, &all, &c);
+	enum cmd_exit status = reading_can_sort(r->load.session,
+		arg_sort >= SLOW_CPU && arg_sort != START,
+		sort_keys[arg_sort]) != 0 ? CMD_USAGE :
+		find(&r->load, &all, &c);
 	struct waits w;
 
 	waits_init(&w, r->load.session);
@@ -625,6 +655,11 @@ static int path_prepare(struct reading *r)
 	(void)r;
 	if (!arg_call + !arg_id + !arg_mark != 2)
 		return err_add("give one of --call, --id and --mark");
+	if (!arg_call && arg_sort != SLOW_WALL && arg_sort != START)
+		return err_add("--sort %s is only of --call",
+			       sort_keys[arg_sort]);
+	if (arg_first == 0)
+		return err_add("--nth counts from 1");
 	if (arg_depth > MOST_DEPTH)
 		return err_add("--depth is %d at most", MOST_DEPTH);
 	if (arg_mark && !strstr(arg_mark, ".."))
@@ -647,6 +682,12 @@ static const struct opt opts[] = {
 	  "have one with this number" },
 	{ .type = OPT_TEXT, .name = "mark", .arg = "A..B", .to = &arg_mark,
 	  .help = "the requests are from mark A to mark B, the slowest first" },
+	{ .type = OPT_CHOICE, .letter = 's', .name = "sort", .arg = "KEY",
+	  .to = &arg_sort, .choices = sort_keys,
+	  .help = "which requests come first: the slowest by this time, as in "
+	  "weft slow, or those that began first" },
+	{ .type = OPT_NUMBER, .name = "nth", .arg = "N", .to = &arg_first,
+	  .help = "begin with the N-th of them" },
 	{ .type = OPT_NUMBER, .name = "requests", .arg = "N",
 	  .to = &arg_requests, .help = "requests to show, 0 for all" },
 	{ .type = OPT_NUMBER, .letter = 'd', .name = "depth", .arg = "N",

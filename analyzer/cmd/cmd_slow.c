@@ -19,12 +19,7 @@ static size_t arg_top = 10, arg_depth = SIZE_MAX;
 static const char *arg_longer;
 static int arg_sort;
 
-/* Values of --sort, by enum slow_key. */
-static const char *const sort_keys[] = {
-	[SLOW_TOTAL] = "total", [SLOW_SELF] = "self", [SLOW_WALL] = "wall",
-	[SLOW_SUSPENDED] = "suspended", [SLOW_CPU] = "cpu",
-	[SLOW_RUN_WAIT] = "run-wait", [SLOW_BLOCKED] = "blocked", NULL
-};
+static const char *const sort_keys[] = { SLOW_KEY_NAMES, NULL };
 
 static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 's', .name = "sort", .arg = "KEY",
@@ -290,6 +285,20 @@ static void print_more(const struct printer *p, const struct slow_call *c)
 	mem_free_all(name, trace);
 }
 
+/* Those in handlers have no path, and filters may leave out slower ones. */
+static void print_path(const struct printer *p, const struct slow_call *c)
+{
+	char *const name = out_escape_shell(p->pattern);
+	char *const trace = reading_words(1, &p->trace);
+
+	if (!filter_args_has(FILTER_ALL) && c->level == 0) {
+		out_print(stdout, "weft path --call %s --sort %s %s\n", name,
+			  sort_keys[arg_sort], trace);
+		puts("shows step by step what it did, and for whom it waited");
+	}
+	mem_free_all(name, trace);
+}
+
 /* ---- CSV ---------------------------------------------------------------- */
 
 /* A call as a row of CSV. Times are ticks; start is since the session's first
@@ -397,6 +406,8 @@ static void print_calls(const struct load *load, const struct printer *p)
 		if (p->found->count > 0 && p->session->counted == 0 &&
 		    cct_counted_sum(p->session->cct).brief == 0)
 			print_more(p, p->found->calls);
+		if (p->found->count > 0)
+			print_path(p, p->found->calls);
 		return;
 	}
 	table_choose_fixed(&t, &view, NULL);
@@ -458,12 +469,10 @@ static enum cmd_exit slow_print(struct reading *r)
 	/* Ids count from 1; wanted has an element for each. */
 	for (size_t i = 1; wanted && i < options.funcs; i++)
 		p.functions += wanted[i] != 0;
-	if (arg_sort >= SLOW_CPU && !p.has_switches)
-		err_add("cannot sort by %s: the trace holds no context "
-			"switches, or too few; see weft info",
-			sort_keys[arg_sort]);
-	else if (wanted && time_argument_least(s, arg_longer, "longer",
-					  &options.longer) == 0)
+	if (wanted &&
+	    reading_can_sort(s, arg_sort >= SLOW_CPU, sort_keys[arg_sort]) ==
+	    0 && time_argument_least(s, arg_longer, "longer",
+				     &options.longer) == 0)
 		status = find(&r->load, &p, &options);
 	mem_free_all(wanted, threads);
 	return status;

@@ -39,6 +39,14 @@ void reading_print_header(const struct load *load)
 		putchar('\n');
 }
 
+int reading_can_sort(const struct session *s, bool takes_switches,
+		     const char *key)
+{
+	return !takes_switches || cct_knows_switches(s->cct, NULL, NULL) ? 0 :
+	       err_add("cannot sort by %s: the trace holds no context "
+		       "switches, or too few; see weft info", key);
+}
+
 char *reading_words(int count, const char *const *traces)
 {
 	char *const dirs = out_escape_shell(load_debug_dirs());

@@ -31,6 +31,11 @@ enum cmd_exit reading_run(const struct cmd *, int count, char **operands);
  * nothing is given, or only something that is there as a file. */
 int reading_take_function(struct reading *, const char *also);
 
+/* 0, or -1 with the cause in the chain: to sort by that key takes context
+ * switches, and the trace has none. */
+int reading_can_sort(const struct session *, bool takes_switches,
+		     const char *key);
+
 /* Traces, and --debug-dir, for a command that is printed: words of a shell, of
  * which no trace is an option. The caller frees them. */
 char *reading_words(int count, const char *const *traces);

@@ -58,6 +58,11 @@ enum slow_key {
 	SLOW_TOTAL, SLOW_SELF, SLOW_WALL, SLOW_SUSPENDED,
 	SLOW_CPU, SLOW_RUN_WAIT, SLOW_BLOCKED, SLOW_UNDELAYED
 };
+/* In an array by enum slow_key; the last one is not for people. */
+#define SLOW_KEY_NAMES                                                         \
+	[SLOW_TOTAL] = "total", [SLOW_SELF] = "self", [SLOW_WALL] = "wall",    \
+	[SLOW_SUSPENDED] = "suspended", [SLOW_CPU] = "cpu",                    \
+	[SLOW_RUN_WAIT] = "run-wait", [SLOW_BLOCKED] = "blocked"
 
 /* Which calls are looked at. All that are wanted, in the time and on the
  * threads are counted; key, top and longer only say which of them are kept. */

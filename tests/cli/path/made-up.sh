@@ -48,6 +48,25 @@ END {
 	for (r in steps) off += steps[r] != 0
 	exit off || rows < 50
 }' "$T/steps" "$T/sums" || fail "sums are not those of the steps"
+# The third by each key is the third of weft slow; by start, it begins third.
+for key in total self wall suspended start; do
+	"$W" slow --sort "${key/start/total}" -n 0 --csv '*' "$T/t" 2>/dev/null |
+		awk -F, -v by="$key" 'NR == 1 {
+			for (i = 1; i <= NF; i++) at[$i] = i
+			next
+		}
+		{ print by == "start" ? $at["start_ns"] : NR, $at["wall_ns"] }' |
+		sort -n | sed -n '3s/.* //p' >"$T/third"
+	"$W" path --call '*' --sort "$key" --nth 3 --csv "$T/t" 2>/dev/null |
+		awk -F, -v wall="$(cat "$T/third")" 'NR == 1 {
+			for (i = 1; i <= NF; i++) at[$i] = i
+			next
+		}
+		$1 != 3 { bad = 1 }
+		$at["depth"] == 0 { sum += $at["time_ns"] }
+		END { exit bad || sum == 0 || (sum - wall) ^ 2 > 900 }' ||
+		fail "--sort $key --nth 3 is not of $(cat "$T/third") ns"
+done
 same sums 0 "$W" path --call body --sums t
 same none 1 "$W" path t
 same two 1 "$W" path --id 102 --call body t
@@ -56,3 +75,5 @@ same unknown 1 "$W" path --call nobody t
 same no-coroutine 1 "$W" path --id 77777 t
 same refused 1 "$W" path --thread 1 --call body t
 same deep 1 "$W" path --depth 21 --call body t
+same nth 1 "$W" path --call body --nth 99 t
+same unsorted 1 "$W" path --mark a..b --sort cpu t

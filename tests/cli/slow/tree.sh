@@ -21,6 +21,22 @@ told() {
 		END { exit !(good && below > 0) }' ||
 		fail "$1: not the tree of $total ns: $command"
 }
+# The other command shows the same call step by step.
+for key in total self suspended; do
+	command=$("$W" slow -n 1 --sort $key '*0x2000' "$T/t" 2>/dev/null |
+		grep '^weft path')
+	wall=$("$W" slow -n 1 --sort $key --csv '*0x2000' "$T/t" 2>/dev/null |
+		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		NR == 2 { print $at["wall_ns"] }')
+	eval "\"$W\" ${command#weft } --csv" 2>/dev/null |
+		awk -F, -v wall="$wall" '
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		NR > 1 && $at["depth"] == 0 { sum += $at["time_ns"] }
+		END { exit sum == 0 || (sum - wall) ^ 2 > 900 }' ||
+		fail "by $key, not the path of $wall ns: $command"
+done
+"$W" slow -n 1 --from 1us '*0x2000' "$T/t" 2>/dev/null | grep '^weft path' &&
+	fail "a part has another slowest call"
 told '*0x1000'
 told '*0x2000'
 "$W" slow -n 0 --csv '*' "$T/t" 2>/dev/null | awk -F, 'NR > 1 { print $2 }' |
