@@ -55,7 +55,8 @@ double plots_octave(const struct session *, size_t octave);
 
 /* The i-th of colours that differ from each other; they repeat. */
 unsigned plots_colour(size_t i);
-enum { PLOTS_COLOURS = 12, PLOTS_NATIVE = 0x2f6690, PLOTS_LUA = 0xf0a04b,
+/* Native and Lua as in the page (page.css). */
+enum { PLOTS_COLOURS = 12, PLOTS_NATIVE = 0xf3b26b, PLOTS_LUA = 0x7fb5ee,
        PLOTS_GREY = 0xc4c4c4, PLOTS_PALE = 0xe4e4e4 };
 
 /* The functions that --only names, by func_id; NULL without it: all. The

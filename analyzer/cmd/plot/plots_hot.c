@@ -8,7 +8,7 @@
 
 /* Of bars, in pixels. BARS: gnuplot draws nothing that is higher. */
 enum { BAR_HEIGHT = 26, FRAME_HEIGHT = 130, BARS = 1200,
-       NATIVE_WAITS = 0xb3c9d8, LUA_WAITS = 0xfadfc0 };
+       NATIVE_WAITS = 0xfbe0c4, LUA_WAITS = 0xd2e5fa };
 
 /* Values of --sort: metrics of the flat table. */
 const char *const plots_sorts[] = { "self", "cpu", "off-cpu", NULL };

@@ -44,6 +44,15 @@ awk -F, 'NR > 1 { print $7 }' report.csv | sort -rn | cmp - hot ||
 gnuplot -d hot.gp >again.svg 2>err || fail "the kept script fails: $(cat err)"
 cmp again.svg hot.svg || fail "the kept script draws another plot"
 
+# Native and Lua functions have the colours that they have in the page.
+"$W" html -o page.html t 2>err || fail "$(cat err)"
+for kind in native Lua; do
+	colour=$(grep -o -m 1 -e "--${kind,}: #[0-9a-f]*" page.html |
+		sed -n '1s/.*#//p')
+	grep -q "rgb '#${colour^^}' title '$kind'" hot.gp ||
+		fail "$kind has another colour in the page: $colour"
+done
+
 # What each area covers is the function's self time, as recorded.
 data shares --raw | awk -F'\t' '
 { split($2, p, " ")
