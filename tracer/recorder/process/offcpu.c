@@ -70,21 +70,21 @@ void offcpu_reach(struct offcpu *o, uint64_t at)
 	assert(o->known_from <= o->known_to && o->spans <= MAX_SPANS);
 }
 
-/* Shorten sleeps by that, in all. */
-static void wake(struct offcpu_span *s, const struct offcpu_span *end,
+/* Shorten sleeps by that, in all: each by as much; what some are too short for,
+ * by what the others have left. */
+static void wake(struct offcpu_span *first, const struct offcpu_span *end,
 		 uint32_t sleeps, uint64_t left)
 {
-	for (; s < end; s++) {
-		const uint64_t most = s->ready - s->from;
-		uint64_t part;
+	for (int rest = 0; rest < 2; rest++)
+		for (struct offcpu_span *s = first; s < end; s++) {
+			const uint64_t most = s->ready - s->from;
+			const uint64_t share = rest || most == 0 ? left :
+					       left / sleeps--;
+			const uint64_t part = share < most ? share : most;
 
-		if (most == 0)
-			continue;
-		part = left / sleeps < most ? left / sleeps : most;
-		s->ready -= part;
-		left -= part;
-		sleeps--;
-	}
+			s->ready -= part;
+			left -= part;
+		}
 }
 
 void offcpu_waited(struct offcpu *o, uint64_t at, uint64_t all)
@@ -102,7 +102,7 @@ void offcpu_waited(struct offcpu *o, uint64_t at, uint64_t all)
 	}
 	if (o->waited != UINT64_MAX && all > known && sleeps > 0)
 		wake(first, o->span + o->settled, sleeps, all - known);
-	/* What the sleeps were too short for is dropped. */
+	/* What all sleeps were too short for is dropped. */
 	o->waited = o->waited == UINT64_MAX || all > known ? all : known;
 }
 
