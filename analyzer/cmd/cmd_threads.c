@@ -155,6 +155,10 @@ static struct row make_row(struct session *s, const struct waits *w,
 
 	for (int i = 0; i < WAITS_KINDS; i++)
 		row.sleeps += t->blocked[i];
+	/* The kernel's sum has also what it ran before its first record and
+	 * after its last one. */
+	row.cpu = MIN(row.cpu, row.life - MIN(row.life, row.sleeps +
+					      row.ready));
 	row.locks = t->blocked[WAIT_MUTEX] + t->blocked[WAIT_READ] +
 		    t->blocked[WAIT_SEMAPHORE];
 	row.conditions = t->blocked[WAIT_CONDITION] + t->blocked[WAIT_BARRIER];

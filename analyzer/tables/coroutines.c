@@ -121,6 +121,15 @@ static METRIC_GETTER(get_blocked)
 	v->count = figures_blocked(r->own.off, r->own.ready);
 }
 
+static METRIC_GETTER(get_cpu)
+{
+	const struct coroutine_row *const r = row;
+	const ticks own = r->own.lua + r->own.native;
+
+	v->count = own - MIN(r->own.off, own);
+	v->is_unknown = s && !cct_knows_switches(s->session->cct, NULL, NULL);
+}
+
 static METRIC_GETTER(get_heap)
 {
 	const struct coroutine_row *const r = row;
@@ -138,6 +147,8 @@ static const struct metric coroutine_metrics[] = {
 	  .help = "part of active in its own Lua code" },
 	{ "native", METRIC_TIME, METRIC_REREAD, AT(own.native), .drop = 1,
 	  .help = "part of active in its own native code" },
+	{ "cpu", METRIC_TIME, METRIC_REREAD, .get = get_cpu,
+	  .help = "part of both in which it ran" },
 	{ "run-wait", METRIC_TIME, METRIC_REREAD | METRIC_DROP_EMPTY,
 	  "run wait", AT(own.ready), .drop = 2,
 	  .help = "part of both in which it had no core" },

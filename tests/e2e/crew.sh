@@ -56,7 +56,7 @@ compare() {
 			# after; some of that is not known on a busy machine.
 			if (w[5] > 0 && odd(locks[t], w[5], t)) wrong("lock")
 			if (w[6] > 0 && odd(calls[t], w[6], t)) wrong("sleep")
-			if (all[t] > life[t] + 5000000) wrong("too much")
+			if (all[t] > life[t] + 9) wrong("too much")
 			if (all[t] < life[t] / 2) wrong("too little")
 		}
 		END { exit bad || n != 14 }' "$T/threads" "$T/out"
