@@ -307,6 +307,7 @@ pair() {
 	[ -n "$last" ] || return 0
 	put "$name.above" "$(calc "$last - ${out%% *}" 3)"
 	put "$name.ratio" "$(calc "$last / ${out%% *}" 4)"
+	put "$name.wall" "$last_wall"
 }
 
 # What is recorded beside calls.
@@ -317,6 +318,8 @@ pairs() {
 		pair heap memory $n --heap &&
 		pair exact memory $((n / 10)) --heap=exact &&
 		pair locks locks $n --waits &&
+		pair unled locks $n &&
+		pair served served $((n / 10)) --waits &&
 		pair zones zones $((n / 4)) --lua off &&
 		pair off zones $n --paused || return 1
 	done
@@ -675,7 +678,12 @@ same" "$v"
 		"$(calc "$(median matrix.ratio)") x" "" "" ""
 	pair_row heap "a malloc and its free, with \`--heap\`" 4
 	pair_row exact "... with \`--heap=exact\`"
-	pair_row locks "a free mutex, locked and unlocked, with \`--waits\`" 5
+	pair_row locks "a free mutex, locked and unlocked, with \`--waits\`" 2
+	pair_row unled "... without \`--waits\`" 0.2
+	v=$(calc "$(median pair.served.ratio)" 3)
+	row "a server that takes mostly free mutexes, its CPU time, \`--waits\` \
+/ unrecorded" "$v x" "at most 1.02 x" "$(at_most "$v" 1.02)" \
+		"$(calc "1000 / $(median pair.served.wall)") M locks a second"
 	pair_row zones "a zone, begun and ended"
 	pair_row off "... recording off" 1.5
 	v=$(median paced.lost)
