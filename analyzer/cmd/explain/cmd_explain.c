@@ -224,11 +224,12 @@ static char *chain_text(const struct teller *t, const struct explain_told *told)
 	for (size_t i = 1; i < told->chain_length; i++) {
 		char *const before = all;
 
-		all = mem_print("%s%s waited for %s because of %s",
+		all = mem_print("%s%s waited for %s%s because of %s",
 			before[0] ? before :
 			" In the longest wait, the thread of ",
 			before[0] ? ", whose thread" :
 			name_of(t, told->chain[0].holder),
+			told->chain[i].place == 0 ? "the one " : "",
 			object_name(t, told->chain[i].place,
 				    told->chain[i].address, room),
 			name_of(t, told->chain[i].holder));
