@@ -356,7 +356,7 @@ INLINE bool count_call(struct thread_state *s, uint64_t L, uint64_t id)
 		return false;
 	if (c->flags == FRAME_LUA_SETTLED && is_taken_over(s, L))
 		return false;
-	if (!counted_call(s, c->key))
+	if (!counted_call(s, f, c->key))
 		return false;
 	f->key = c->key;
 	f->flags = c->flags;

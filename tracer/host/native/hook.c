@@ -311,44 +311,62 @@ INLINE bool count_entered(struct thread_state *s, uint64_t fn, uint64_t site,
 	struct frame *const f = s->top;
 
 	if ((unlikely(f[-1].sp <= from.sp) && !is_inlined(s, site, from)) ||
-	    unlikely(!counted_call(s, fn)))
+	    unlikely(!counted_call(s, f, fn)))
 		return false;
 	f->key = fn;
 	f->sp = from.sp;
 	f->site = site;
 	f->ret = CALLER_RETURN(from);
 	barrier();
-	s->top++;
+	ARCH_RENEW(s->top, f + 1, 1);
 	KEEP_ARGUMENTS(fn, site);
 	return true;
+}
+
+/* A return says nothing, but for that the innermost frame has ended. */
+INLINE bool count_left(struct thread_state *s, uint64_t fn, uint64_t site)
+{
+	struct frame *const f = s->top - 1;
+
+	if (unlikely(f->key != fn || f->site != site))
+		return false;
+	ARCH_RENEW(s->top, f, -1);
+	KEEP_ARGUMENTS(fn, site);
+	return true;
+}
+
+/* All calls are counted, but this one is deep or out of the ordinary. */
+static NOINLINE void enter_uncounted(uint64_t fn, uint64_t site,
+				     struct caller from)
+{
+	struct thread_state *const s = thread_hot;
+
+	if (s->busy != 0 || !s->chooses ||
+	    !TRY(s, from.sp, s->top >= s->deep &&
+			     entered_deep(s, fn, site, from)))
+		enter(fn, site, from);
+}
+
+/* All calls are counted. */
+INLINE void enter_counting(uint64_t fn, uint64_t site, struct caller from,
+			   struct thread_state *s)
+{
+	if (unlikely(s->busy != 0) ||
+	    !TRY(s, from.sp, count_entered(s, fn, site, from)))
+		enter_uncounted(fn, site, from);
+}
+
+INLINE void leave_counting(uint64_t fn, uint64_t site, uint64_t sp,
+			   struct thread_state *s)
+{
+	if (unlikely(s->busy != 0) || !TRY(s, sp, count_left(s, fn, site)))
+		leave(fn, site, sp);
 }
 
 /* Is the thread in that state, and no hook at work? */
 INLINE bool is_ready(const struct thread_state *s, uint32_t generation)
 {
 	return likely(s->generation == generation) && likely(s->busy == 0);
-}
-
-/* All calls are counted. */
-static NOINLINE void enter_counting(uint64_t fn, uint64_t site,
-				    struct caller from, struct thread_state *s,
-				    uint32_t generation)
-{
-	if (!is_ready(s, generation) ||
-	    !TRY(s, from.sp, likely(count_entered(s, fn, site, from)) ||
-			(s->chooses && s->top >= s->deep &&
-			 entered_deep(s, fn, site, from))))
-		enter(fn, site, from);
-}
-
-static NOINLINE void leave_counting(uint64_t fn, uint64_t site, uint64_t sp,
-				    struct thread_state *s, uint32_t generation)
-{
-	if (!is_ready(s, generation) ||
-	    !TRY(s, sp, likely(left_below(s, s->count_limit, fn, site)) ||
-			(s->chooses && s->top > s->deep &&
-			 left_below(s, s->deep_limit, fn, site))))
-		leave(fn, site, sp);
 }
 
 /* Brief calls are counted, or deep ones have no records; or Lua is sampled. */
@@ -407,7 +425,7 @@ INLINE void enter_apart(uint64_t fn, uint64_t site, struct caller from,
 			struct thread_state *s, uint32_t generation)
 {
 	if (s->counts)
-		enter_counting(fn, site, from, s, generation);
+		enter(fn, site, from);
 	else
 		enter_choosing(fn, site, from, s, generation);
 }
@@ -416,7 +434,7 @@ INLINE void leave_apart(uint64_t fn, uint64_t site, uint64_t sp,
 			struct thread_state *s, uint32_t generation)
 {
 	if (s->counts)
-		leave_counting(fn, site, sp, s, generation);
+		leave(fn, site, sp);
 	else
 		leave_choosing(fn, site, sp, s, generation);
 }
@@ -424,9 +442,9 @@ INLINE void leave_apart(uint64_t fn, uint64_t site, uint64_t sp,
 /* --------------------------------------------------------------- the hooks */
 
 /* EACH: this thread has a state that is up to date, and each call a record.
- * APART: it has not, or they have not. OFF: nothing is recorded. UNKNOWN: find
- * out. */
-enum readiness { EACH, APART, OFF, UNKNOWN };
+ * COUNT: it has, and each call is counted. APART: neither. OFF: nothing is
+ * recorded. UNKNOWN: find out. */
+enum readiness { EACH, COUNT, APART, OFF, UNKNOWN };
 
 /* Which common case may be tried? Off costs no more than this. s: not if
  * nothing is recorded, or that is not known. */
@@ -436,7 +454,8 @@ INLINE enum readiness readiness(struct thread_state **s, uint32_t *generation)
 	if (unlikely(!(*generation & POOL_ON)))
 		return likely(*generation != 0) ? OFF : UNKNOWN;
 	*s = thread_hot;
-	return likely((*s)->each_generation == *generation) ? EACH : APART;
+	return likely((*s)->each_generation == *generation) ? EACH :
+	       likely((*s)->count_generation == *generation) ? COUNT : APART;
 }
 
 HOOK void __cyg_profile_func_enter(void *fn, void *site)
@@ -448,6 +467,10 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 	const enum readiness r = readiness(&s, &generation);
 
 	PIN(from.sp);
+	if (unlikely(r == COUNT)) {
+		enter_counting((uint64_t)fn, (uint64_t)site, from, s);
+		return;
+	}
 	if (unlikely(r == APART)) {
 		enter_apart((uint64_t)fn, (uint64_t)site, from, s, generation);
 		return;
@@ -483,6 +506,10 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 	uint64_t sp = HERE;
 
 	PIN(sp);
+	if (unlikely(r == COUNT)) {
+		leave_counting((uint64_t)fn, (uint64_t)site, sp, s);
+		return;
+	}
 	if (unlikely(r == APART)) {
 		leave_apart((uint64_t)fn, (uint64_t)site, sp, s, generation);
 		return;

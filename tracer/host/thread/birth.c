@@ -71,6 +71,7 @@ static struct thread_state *map_state(void)
 	kernel_wipe_on_fork(&s->generation, 4096);
 	s->frame_limit = s->frames + FIRST_FRAMES;
 	s->table_used[0] = 3; /* these two are not empty if they are zero */
+	s->counted[0].under = s->counted[1].under = COUNTED_EMPTY;
 	s->epoch = 1;
 	s->module_epoch = atomic_load(&module_epoch);
 	return s;

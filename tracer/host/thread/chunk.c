@@ -352,6 +352,22 @@ void chunk_forget_names(struct thread_state *s)
 	}
 }
 
+/* Common cases look for no epoch: what a frame's old node may find must go
+ * before the buffer does. */
+void chunk_forget_nodes(struct thread_state *s)
+{
+	for (uint32_t i = 0; i < (1 << COUNTED_BITS) / 64; i++) {
+		for (uint64_t left = s->counted_used[i]; left != 0;
+		     left &= left - 1)
+			s->counted[64 * i + (uint32_t)__builtin_ctzll(left)]
+				.under = COUNTED_EMPTY;
+		barrier(); /* a handler may jump away from here */
+		s->counted_used[i] = 0;
+	}
+	s->epoch++;
+	s->frames[0].node = (uint64_t)s->epoch << 32;
+}
+
 /* ------------------------------------------------------------------ items */
 
 uint64_t *chunk_item(struct thread_state *s, uint32_t words)

@@ -234,12 +234,8 @@ INLINE bool chunk_still_opens(const struct thread_state *s, uint64_t key)
 void chunk_forget_names(struct thread_state *s);
 
 /* No frame and no call has a node in the open chunk any more: its epoch is
- * another one. */
-INLINE void chunk_forget_nodes(struct thread_state *s)
-{
-	s->epoch++;
-	s->frames[0].node = (uint64_t)s->epoch << 32;
-}
+ * another one. Busy, or a handler's calls would be found in the next chunk. */
+void chunk_forget_nodes(struct thread_state *s);
 
 /* ------------------------------------------------------------------ items */
 

@@ -32,20 +32,20 @@ static uint64_t add_node(struct thread_state *s, uint64_t under,
 		return NONE;
 	node = s->records + pool_record_room(s->buffer_words) -
 	       (s->nodes + 1) * COUNTED_WORDS;
-	node[0] = (under & UINT32_MAX) << REC_GAP_SHIFT |
+	node[0] = (uint64_t)counted_number(under) << REC_GAP_SHIFT |
 		  (uint64_t)index << REC_FUNC_SHIFT | kind;
 	node[1] = value;
 	node[2] = is_body;
 	s->nodes++;
 	s->limit = node - 1 - RECORD_SLACK;
 	chunk_show(&s->head->counted, s->nodes);
-	return (uint64_t)s->epoch << 32 | s->nodes;
+	return (uint64_t)s->epoch << 32 | s->nodes * COUNTED_SPREAD;
 }
 
 static uint64_t *calls_of(const struct thread_state *s, uint64_t word)
 {
 	return s->records + pool_record_room(s->buffer_words) -
-	       (uint32_t)word * COUNTED_WORDS + 1;
+	       counted_number(word) * COUNTED_WORDS + 1;
 }
 
 /* ------------------------------------------------------------------ calls */
@@ -56,8 +56,8 @@ static uint64_t *calls_of(const struct thread_state *s, uint64_t word)
 #define KEY_OMITTED (UINT64_C(1) << 60)
 #define KEY_NO_FUNCTION (KEY_COROUTINE | KEY_OMITTED)
 
-/* The entry of the call, or the one that it may take: one that was never used,
- * or in another chunk. There are more than a chunk has nodes. */
+/* The entry of the call, or an empty one that it may take. There are more than
+ * a chunk has nodes. */
 static struct counted_entry *entry_of(struct thread_state *s, uint64_t key,
 				      uint64_t under)
 {
@@ -102,6 +102,7 @@ static uint64_t child(struct thread_state *s, uint64_t key, uint64_t under)
 {
 	struct counted_entry *e;
 	uint64_t word;
+	uint32_t at;
 
 	if (under == NONE)
 		return NONE;
@@ -111,8 +112,10 @@ static uint64_t child(struct thread_state *s, uint64_t key, uint64_t under)
 	word = add_key(s, key, under);
 	if (word == NONE)
 		return NONE;
-	e->under = NONE; /* a handler may jump away from here */
+	e->under = COUNTED_EMPTY; /* a handler may jump away from here */
 	barrier();
+	at = (uint32_t)(e - s->counted);
+	s->counted_used[at / 64] |= UINT64_C(1) << at % 64;
 	e->key = key;
 	e->word = word;
 	e->calls = calls_of(s, word);
@@ -274,7 +277,7 @@ SLOW uint32_t counted_here(struct thread_state *s)
 	if (word == NONE && frames > 0 && !chunk_is_scrap(s))
 		word = child(s, KEY_OMITTED | frames, s->frames[0].node);
 	errno = saved;
-	return (uint32_t)word;
+	return counted_number(word);
 }
 
 static uint64_t make_node(struct thread_state *s, const struct frame *f)

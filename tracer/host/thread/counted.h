@@ -23,6 +23,7 @@ uint32_t counted_here(struct thread_state *s);
  * outermost call is none of it: that is not one by the frame below. */
 INLINE void counted_set_limit(struct thread_state *s)
 {
+	s->count_generation = s->too_deep != 0 ? 0 : s->generation;
 	s->count_limit = s->too_deep != 0 ? NULL : s->frame_limit;
 	if (unlikely(s->chooses)) {
 		depth_set_quick(s);
@@ -33,34 +34,38 @@ INLINE void counted_set_limit(struct thread_state *s)
 			s->frames + s->segment[s->segments - 1].base;
 }
 
-/* Where a call is looked for first: a caller's calls lie together, those of the
- * next caller beside them. */
+/* A node's number is spread over the lower half of its word, so that a place
+ * needs one product; and found there again. */
+#define COUNTED_SPREAD UINT32_C(0x85ebca6b)
+#define COUNTED_GATHER UINT32_C(0xa5cb9243)
+_Static_assert(COUNTED_SPREAD * COUNTED_GATHER == 1, "inverse");
+
+INLINE uint32_t counted_number(uint64_t word)
+{
+	return (uint32_t)word * COUNTED_GATHER;
+}
+
+/* Where a call is looked for first. */
 INLINE uint32_t counted_place(uint64_t key, uint64_t under)
 {
-	return hash_low(key + (under << 19), COUNTED_BITS);
+	return ((uint32_t)key * (uint32_t)(GOLDEN >> 32) + (uint32_t)under) >>
+	       (32 - COUNTED_BITS);
 }
 
 /* The entry of calls of this function by that node, if it lies at one of the
- * first two places; or NULL. The node is of the open chunk. */
-INLINE const struct counted_entry *
-counted_find_open(const struct thread_state *s, uint64_t key, uint64_t under)
-{
-	const uint32_t at = counted_place(key, under);
-	const struct counted_entry *e = &s->counted[at];
-
-	PIN(e);
-	if (likely(e->under == under && e->key == key))
-		return e;
-	e = &s->counted[at ^ 1];
-	return likely(e->under == under && e->key == key) ? e : NULL;
-}
-
-/* The same of a node that may be of an old chunk, as entries may be. */
+ * first two places; or NULL, as if the node is of an old chunk. */
 INLINE const struct counted_entry *
 counted_find(const struct thread_state *s, uint64_t key, uint64_t under)
 {
-	return likely((uint32_t)(under >> 32) == s->epoch) ?
-	       counted_find_open(s, key, under) : NULL;
+	uint64_t at = counted_place(key, under) * sizeof(*s->counted);
+	const struct counted_entry *e;
+
+	PIN(at);
+	e = (const void *)((const char *)s->counted + at);
+	if (likely(e->under == under && e->key == key))
+		return e;
+	e = (const void *)((uint64_t)e ^ sizeof(*e));
+	return likely(e->under == under && e->key == key) ? e : NULL;
 }
 
 /* Has the frame a node of the open chunk, where calls are recorded? The node
@@ -97,7 +102,7 @@ INLINE bool counted_settle_one(const struct thread_state *s, struct frame *f)
 
 	if (s->segments > 1 || f == s->frames || !counted_is_noded(s, f - 1))
 		return false;
-	e = counted_find_open(s, f->key, f[-1].node);
+	e = counted_find(s, f->key, f[-1].node);
 	if (e)
 		counted_give_node(f, e->word);
 	return e != NULL;
@@ -144,7 +149,7 @@ INLINE bool counted_quick(struct thread_state *s, uint64_t key)
 INLINE bool counted_again(struct thread_state *s, uint64_t key)
 {
 	const struct counted_entry *const e =
-		counted_find_open(s, key | KEY_COUNTED, s->top[-1].node);
+		counted_find(s, key | KEY_COUNTED, s->top[-1].node);
 
 	if (likely(e))
 		++*e->calls;
@@ -208,7 +213,7 @@ INLINE bool counted_brief(struct thread_state *s, uint64_t duration)
 		return false;
 	if (unlikely(!counted_is_noded(s, by) && !counted_settle_one(s, by)))
 		return false;
-	e = counted_find_open(s, s->top[-1].key, by->node);
+	e = counted_find(s, s->top[-1].key, by->node);
 	return likely(e) && counted_brief_at(s, e->calls, duration);
 }
 
@@ -216,11 +221,11 @@ INLINE bool counted_brief(struct thread_state *s, uint64_t duration)
 bool counted_make_brief(struct thread_state *s, uint64_t duration);
 
 /* The common case: the innermost frame calls this function. Counts the call;
- * the caller fills its frame, s->top, and pushes it. false: nothing was
+ * the caller fills its frame f, s->top, and pushes it. false: nothing was
  * changed. */
-INLINE bool counted_call(struct thread_state *s, uint64_t key)
+INLINE bool counted_call(const struct thread_state *s, struct frame *f,
+			 uint64_t key)
 {
-	struct frame *const f = s->top;
 	const struct counted_entry *e;
 
 	if (unlikely(f >= s->count_limit || f == s->count_base))

@@ -58,6 +58,7 @@ bool thread_valid(const struct thread_state *s)
 static void set_generation(struct thread_state *s, uint32_t generation)
 {
 	s->each_generation = s->counts || s->chooses ? 0 : generation;
+	s->count_generation = s->counts && s->too_deep == 0 ? generation : 0;
 	barrier();
 	s->generation = generation;
 }
@@ -218,8 +219,8 @@ static bool catch_up(struct thread_state *s, uint32_t generation)
 	const uint32_t window = pool_window(mapped_pool, generation);
 	const bool forked = s->generation == 0;
 
-	birth_check_table(s);
 	if (forked) {
+		birth_check_table(s);
 		chunk_disown(s);
 		if (!birth_identify(s, refused == 0))
 			return false;
@@ -227,6 +228,7 @@ static bool catch_up(struct thread_state *s, uint32_t generation)
 	} else {
 		s->busy = (uint64_t)__builtin_frame_address(0);
 		barrier();
+		birth_check_table(s);
 	}
 	if (s->window != window) {
 		begin_anew(s);

@@ -150,12 +150,15 @@ struct segment {
 	struct body body;
 };
 
-/* Calls of one function by one node are counted there. */
+/* Calls of one function by one node are counted there. Memory is 0 at first,
+ * which is no function's entry: but for two, 0 has other places. */
+#define COUNTED_EMPTY UINT64_MAX
+
 struct counted_entry {
 	uint64_t key;
-	uint64_t under; /* the caller's word; that of an old chunk: it is
-	                 * empty */
-	uint64_t word;  /* its own: { epoch:32 | number in that chunk:32 } */
+	uint64_t under; /* the caller's word; COUNTED_EMPTY: it is empty */
+	uint64_t word;  /* its own: { epoch:32 | number in that chunk, spread
+	                 * (counted.h):32 } */
 	uint64_t *calls; /* in the open chunk */
 };
 
@@ -320,6 +323,8 @@ struct thread_state {
 	/* The same where each call has a record; the hooks compare this one. 0:
 	 * they have a common case of their own. */
 	uint32_t each_generation;
+	/* And where all calls are counted, and none is too deep. */
+	uint32_t count_generation;
 	_Alignas(4096) uint64_t table_used[(1 << TABLE_BITS) / 64];
 
 	struct segment segment[MAX_SEGMENTS];
@@ -330,6 +335,7 @@ struct thread_state {
 	 * number of whole pages is found in one instruction on any machine. */
 	_Alignas(4096) struct table_entry table[1 << TABLE_BITS];
 	struct table_word words[1 << TABLE_BITS];
+	uint64_t counted_used[(1 << COUNTED_BITS) / 64];
 	struct counted_entry counted[1 << COUNTED_BITS];
 };
 

@@ -18,7 +18,7 @@ enum {
 	DEPTH = 256,               /* of calls whose times are taken */
 	ENOUGH_SAMPLES = 50, MANY_SAMPLES = 8000,
 	LUA_PRICE = 3,             /* of a call, in those of native ones */
-	JUDGE_MS = 100, FIRST_MS = 20, /* before anything is counted */
+	JUDGE_MS = 20,             /* a program may often do something new */
 };
 
 /* Where nothing is sampled, and before it was measured: what a call costs, ns,
@@ -392,10 +392,9 @@ uint32_t budget_beat(struct budget *b, uint64_t now)
 {
 	if (b->limit == 0)
 		return UINT32_MAX;
-	if (now >= b->judged_ms + (b->changes > 0 || b->cpu_s > soon_s ?
-				   JUDGE_MS : FIRST_MS)) {
+	if (now >= b->judged_ms + JUDGE_MS) {
 		decide(b);
 		b->judged_ms = now;
 	}
-	return FIRST_MS;
+	return JUDGE_MS;
 }
