@@ -13,6 +13,7 @@
 #include "tracer/host/thread/thread.h"
 
 #include <pthread.h>
+#include <string.h>
 
 /* C++'s operators as the linker knows them: what is passed behind the first
  * argument (size, alignment, nothrow) is passed on. */
@@ -102,7 +103,8 @@ static bool is_sample(size_t size)
 }
 
 /* The noted blocks that are in use, by address. What finds no place is noted
- * all the same, but not what gives it back. */
+ * all the same, but not what gives it back. filled: how many are in a bucket;
+ * where each block is noted, at least 1: it may be any. */
 enum { BUCKET_BITS = 14, PLACES = 8 };
 static _Atomic uint8_t filled[1 << BUCKET_BITS];
 static _Alignas(64) _Atomic uint64_t known[1 << BUCKET_BITS][PLACES];
@@ -153,13 +155,21 @@ INLINE bool forget(const void *p)
 	return true;
 }
 
+/* Surely none of those noted. */
+INLINE bool is_unknown(const void *p)
+{
+	return atomic_load_explicit(&filled[hash_place((uint64_t)p,
+						       BUCKET_BITS)],
+				    memory_order_relaxed) == 0;
+}
+
 /* A child of fork has noted none. */
 static void forget_all(void)
 {
 	for (int b = 0; b < 1 << BUCKET_BITS; b++) {
-		for (int i = 0; filled[b] != 0 && i < PLACES; i++)
+		for (int i = 0; mean != 0 && filled[b] != 0 && i < PLACES; i++)
 			known[b][i] = 0;
-		filled[b] = 0;
+		filled[b] = mean == 0;
 	}
 }
 
@@ -312,8 +322,12 @@ INLINE void *took(void *p, size_t size, const void *site, uint64_t sp)
 
 INLINE void gives(const void *p, uint64_t sp)
 {
-	if (!p || (outer.given == p && is_inside(sp)))
+	if (!p)
 		return;
+	if (outer.given == p && is_inside(sp)) {
+		outer.given = NULL;
+		return;
+	}
 	if (unlikely(forget(p)) && is_on())
 		say(&(struct said){ .what = HEAP_FREE, .at = p }, NULL, sp);
 }
@@ -413,10 +427,18 @@ static void *our_reallocarray(void *old, size_t n, size_t each)
 	return p;
 }
 
+static SLOW void free_noted(void *p, uint64_t sp)
+{
+	gives(p, sp);
+	REAL(free, void(void *))(p);
+}
+
 static void our_free(void *p)
 {
-	gives(p, HERE);
-	REAL(free, void(void *))(p);
+	if (likely(is_unknown(p)))
+		REAL(free, void(void *))(p);
+	else
+		free_noted(p, HERE);
 }
 
 static int our_posix_memalign(void **to, size_t by, size_t n)
@@ -451,18 +473,67 @@ static void *our_pvalloc(size_t n)
 	return took(REAL(pvalloc, void *(size_t))(n), n, SITE, HERE);
 }
 
-/* Mostly, C++'s call malloc and free, or one another. */
+/* Mostly, C++'s call malloc and free, or one another. Those of the standard
+ * library that were seen to do so, through their links, need nothing here, but
+ * where a block is noted: who asks for it. Others may have a pool of their own.
+ */
+static bool is_standard[HEAPS];
+static _Atomic bool passes[HEAPS];
+enum { MARGIN = 4096 };          /* at most so much more do they ask for */
+
+INLINE bool passes_on(int which)
+{
+	return atomic_load_explicit(&passes[which], memory_order_relaxed);
+}
+
+static void learn(int which, bool passed)
+{
+	if (passed && is_standard[which])
+		atomic_store_explicit(&passes[which], true,
+				      memory_order_relaxed);
+}
+
+typedef void *new_fn(size_t, long, long);
+typedef void delete_fn(void *, long, long);
+
+static NOINLINE void *new_noted(int which, size_t n, long b, long c,
+				const void *site, uint64_t sp)
+{
+	const bool begun = begin_outer(site, sp);
+	void *const p = ((new_fn *)real[which])(n, b, c);
+
+	if (outer.taken != p)
+		took(p, n, site, sp);
+	else if (begun)
+		learn(which, p);
+	end_outer(begun);
+	return p;
+}
+
+/* The free that is expected looks at what was given. */
+static NOINLINE void delete_noted(int which, void *p, long b, long c,
+				  uint64_t sp)
+{
+	_Atomic uint8_t *const in = &filled[hash_place((uint64_t)p,
+						       BUCKET_BITS)];
+	const bool begun = begin_outer(NULL, sp);
+
+	gives(p, sp);
+	outer.given = p;
+	atomic_fetch_add(in, 1);
+	((delete_fn *)real[which])(p, b, c);
+	atomic_fetch_sub(in, 1);
+	if (begun)
+		learn(which, p && !outer.given);
+	end_outer(begun);
+}
+
 #define X(name)                                                                \
 	static void *our_##name(size_t n, long b, long c)                      \
 	{                                                                      \
-		const bool begun = begin_outer(SITE, HERE);                    \
-		void *const p = REAL(name, void *(size_t, long, long))(n, b,   \
-								       c);     \
-                                                                               \
-		if (outer.taken != p)                                          \
-			took(p, n, SITE, HERE);                                \
-		end_outer(begun);                                              \
-		return p;                                                      \
+		if (likely(passes_on(H_##name) && !may_note(n + MARGIN)))      \
+			return REAL(name, new_fn)(n, b, c);                    \
+		return new_noted(H_##name, n, b, c, SITE, HERE);               \
 	}
 HEAP_NEWS(X)
 #undef X
@@ -470,12 +541,10 @@ HEAP_NEWS(X)
 #define X(name)                                                                \
 	static void our_##name(void *p, long b, long c)                        \
 	{                                                                      \
-		const bool begun = begin_outer(SITE, HERE);                    \
-                                                                               \
-		gives(p, HERE);                                                \
-		outer.given = p;                                               \
-		REAL(name, void(void *, long, long))(p, b, c);                 \
-		end_outer(begun);                                              \
+		if (likely(passes_on(H_##name)))                               \
+			REAL(name, delete_fn)(p, b, c);                        \
+		else                                                           \
+			delete_noted(H_##name, p, b, c, HERE);                 \
 	}
 HEAP_DELETES(X)
 #undef X
@@ -527,8 +596,10 @@ static void *choose(unsigned which, void *original)
 	if (!at || at->l_name[0] == '\0')
 		return NULL;
 	begin_recording();
-	if (!real[which])
+	if (!real[which]) {
 		real[which] = (any_fn *)(uintptr_t)original;
+		is_standard[which] = !!strstr(at->l_name, "/libstdc++.so");
+	}
 	return (void *)(uintptr_t)real[which] == original ? ours[which] : NULL;
 }
 
