@@ -272,6 +272,7 @@ static void print_more(const struct printer *p, const struct slow_call *c)
 			   out_escape_shell(p->pattern) :
 			   cells_pattern(func_get(s->funcs, c->func)->name);
 	char *const trace = reading_words(1, &p->trace);
+	char *const options = load_words(false);
 
 	out_print(stdout, "\nweft tree --under %s --from %" PRIu64 "ns --to %"
 		  PRIu64 "ns", name, from,
@@ -280,9 +281,9 @@ static void print_more(const struct printer *p, const struct slow_call *c)
 		printf(" --coroutine %" PRIu32 ":%" PRIu64, pid, c->coroutine);
 	else
 		printf(" --thread %" PRIu32, cells_tid(s, c->thread));
-	out_print(stdout, " %s\n", trace);
+	out_print(stdout, " %s%s\n", options, trace);
 	puts("shows what the first spent its time in");
-	mem_free_all(name, trace);
+	mem_free_all(name, trace, options);
 }
 
 /* Those in handlers have no path, and filters may leave out slower ones. */
@@ -290,13 +291,14 @@ static void print_path(const struct printer *p, const struct slow_call *c)
 {
 	char *const name = out_escape_shell(p->pattern);
 	char *const trace = reading_words(1, &p->trace);
+	char *const options = load_words(false);
 
 	if (!filter_args_has(FILTER_ALL) && c->level == 0) {
-		out_print(stdout, "weft path --call %s --sort %s %s\n", name,
-			  sort_keys[arg_sort], trace);
+		out_print(stdout, "weft path --call %s --sort %s %s%s\n",
+			  name, sort_keys[arg_sort], options, trace);
 		puts("shows step by step what it did, and for whom it waited");
 	}
-	mem_free_all(name, trace);
+	mem_free_all(name, trace, options);
 }
 
 /* ---- CSV ---------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include "analyzer/load/progress.h"
 #include "analyzer/merge/merge.h"
 #include "analyzer/model/group.h"
+#include "analyzer/out/out_escape.h"
 #include "analyzer/profile/profile.h"
 #include "analyzer/replay/lanes.h"
 #include "analyzer/sym/sym.h"
@@ -84,9 +85,32 @@ int load_args_check(void)
 	return 0;
 }
 
-const char *load_debug_dirs(void)
+static const char *given_debug_dirs(void)
 {
 	return arg_debug_dirs ? arg_debug_dirs : "";
+}
+
+static char *more_words(char *before, const char *option, const char *value)
+{
+	char *const word = value ? out_escape_shell(value) : mem_copy("");
+	char *const all = !value ? mem_copy(before) : !*value ?
+		mem_print("%s--%s ", before, option) :
+		mem_print("%s--%s %s ", before, option, word);
+
+	mem_free_all(before, word);
+	return all;
+}
+
+char *load_words(bool net)
+{
+	char *all = more_words(mem_copy(""), "debug-dir", arg_debug_dirs);
+
+	all = more_words(all, "debuginfod", arg_servers);
+	if (!net)
+		return all;
+	all = more_words(all, "raw", arg_raw ? "" : NULL);
+	all = more_words(all, "reference", arg_reference);
+	return more_words(all, "sampled", arg_sampled ? "" : NULL);
 }
 
 size_t load_max_nodes(void)
@@ -284,7 +308,7 @@ void load_take_samples(struct load *to, struct load *from)
 struct sym_options load_sym_options(const struct load *load)
 {
 	return (struct sym_options){
-		arena_print(load->names, "%s%s%s", load_debug_dirs(),
+		arena_print(load->names, "%s%s%s", given_debug_dirs(),
 			    arg_debug_dirs ? ":" : "",
 			    load->path),
 		NAMING_SECONDS,

@@ -16,8 +16,10 @@ extern const struct opt load_opts[];
 /* Refuse a --debug-dir that is not there, which is known before any trace is
  * read. 0, or -1 with the cause in the chain. */
 int load_args_check(void);
-/* What --debug-dir says; "": nothing. */
-const char *load_debug_dirs(void);
+/* Those of the options that say what is shown, as words of a shell, each with a
+ * space behind, for a command that is printed; net: one that has load_net_opts.
+ * The caller frees them. */
+char *load_words(bool net);
 /* What --max-nodes says. */
 size_t load_max_nodes(void);
 

@@ -43,6 +43,8 @@ struct teller {
 	const struct explain_seen *seen;
 	const struct explain_told *told;
 	const char *traces;      /* reading_words of the operands */
+	const char *options;     /* load_words, */
+	const char *net_options; /* and those of commands with net times */
 	bool is_profile;         /* there are no single calls */
 	char room[6][OUT_NUMBER];
 	size_t used;
@@ -372,23 +374,28 @@ static char *command_of(const struct teller *t, const struct explain_finding *f)
 			     takes_filters(&cmd_slow);
 	char *const text =
 		f->kind == EXPLAIN_SLEEP ?
-		mem_print("weft path --id %s %s", coroutine, t->traces) :
+		mem_print("weft path --id %s %s%s", coroutine, t->options,
+			  t->traces) :
 		f->kind == EXPLAIN_JOIN ?
-		mem_print("weft threads --group %s", t->traces) :
+		mem_print("weft threads --group %s%s", t->options,
+			  t->traces) :
 		f->lock ?
-		mem_print("weft locks --object 0x%" PRIx64 " %s",
-			  f->lock->address, t->traces) :
+		mem_print("weft locks --object 0x%" PRIx64 " %s%s",
+			  f->lock->address, t->options, t->traces) :
 		f->kind == EXPLAIN_HEAP ?
 		mem_print("weft heap --from %" PRIu64 "ms --to %" PRIu64
-			  "ms %s",
+			  "ms %s%s",
 			  session_ns(t->session, f->heap->since) / 1000000,
 			  session_ns(t->session, f->heap->until) / 1000000,
-			  t->traces) :
+			  t->options, t->traces) :
 		f->kind == EXPLAIN_WAIT && !filter_args_text(FILTER_FOCUS) ?
-		mem_print("weft tree --waiting --focus %s%s %s", name, part,
-			  t->traces) :
-		mem_print("weft %s%s %s%s %s", is_slow ? "slow" : "callers",
-			  is_slow ? sort_of(f) : "", name, part, t->traces);
+		mem_print("weft tree --waiting --focus %s%s %s%s", name, part,
+			  t->net_options, t->traces) :
+		is_slow ?
+		mem_print("weft slow%s %s%s %s%s", sort_of(f), name, part,
+			  t->options, t->traces) :
+		mem_print("weft callers %s%s %s%s", name, part, t->net_options,
+			  t->traces);
 
 	mem_free_all(name, part, coroutine);
 	return text;
@@ -563,8 +570,12 @@ static enum cmd_exit explain(struct load *load, const char *traces)
 	struct teller t = { .session = load->session, .found = &found,
 			    .seen = &seen, .told = told, .traces = traces,
 			    .is_profile = load->is_profile };
+	char *const options = load_words(false);
+	char *const net_options = load_words(true);
 	int status = explain_see(load, &seen, told);
 
+	t.options = options;
+	t.net_options = net_options;
 	if (status == 0) {
 		explain_find(&found, load->session, &seen);
 		status = explain_see_slow(load, &found);
@@ -579,6 +590,7 @@ static enum cmd_exit explain(struct load *load, const char *traces)
 		}
 	}
 	explain_unsee(&seen, told);
+	mem_free_all(options, net_options);
 	return status == 0 ? CMD_OK : CMD_UNREADABLE;
 }
 

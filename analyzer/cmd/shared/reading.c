@@ -49,9 +49,7 @@ int reading_can_sort(const struct session *s, bool takes_switches,
 
 char *reading_words(int count, const char *const *traces)
 {
-	char *const dirs = out_escape_shell(load_debug_dirs());
-	char *all = mem_print("%s%s", *load_debug_dirs() ? "--debug-dir " : "",
-			      *load_debug_dirs() ? dirs : "");
+	char *all = mem_copy("");
 
 	for (int i = 0; i < count; i++) {
 		char *const word = out_escape_shell(traces[i]);
@@ -61,7 +59,6 @@ char *reading_words(int count, const char *const *traces)
 				traces[i][0] == '-' ? "./" : "", word);
 		mem_free_all(before, word);
 	}
-	mem_free(dirs);
 	return all;
 }
 

@@ -36,8 +36,8 @@ int reading_take_function(struct reading *, const char *also);
 int reading_can_sort(const struct session *, bool takes_switches,
 		     const char *key);
 
-/* Traces, and --debug-dir, for a command that is printed: words of a shell, of
- * which no trace is an option. The caller frees them. */
+/* Traces, for a command that is printed: words of a shell, of which none is an
+ * option. Those of load_words go before them. The caller frees them. */
 char *reading_words(int count, const char *const *traces);
 
 /* The header at the top of the report; with --csv, what was lost as comments on
