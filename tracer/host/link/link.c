@@ -248,24 +248,34 @@ void *link_found_by(const struct link_map *map, const char *name)
 	return found_by(map, name, NULL, false);
 }
 
+/* A variable of the program's may hold another function by now. */
+static bool is_of_name(void *function, const struct link_map *at,
+		       const char *name)
+{
+	struct dynamic d;
+
+	return at && dynamic_read(&d, at) && dynamic_find(&d, name) == function;
+}
+
 /* Does a link that the loader has followed lead elsewhere than what all see?
  * Then the module was opened with RTLD_DEEPBIND. */
 static bool is_led_deep(const struct pass *p, const ElfW(Rela) *r)
 {
 	const uint64_t at = p->of.map->l_addr + r->r_offset;
+	const uint64_t type = ELF64_R_TYPE(r->r_info);
 	const ElfW(Sym) *const symbol =
 		&p->of.symbols[ELF64_R_SYM(r->r_info)];
 	const char *const name = p->of.names + symbol->st_name;
 	const struct link_map *to;
 	void *all;
 
-	if ((ELF64_R_TYPE(r->r_info) != ARCH_LINK_CALL &&
-	     ELF64_R_TYPE(r->r_info) != ARCH_LINK_ANY) || at < p->open ||
-	    at >= p->open_end || symbol->st_shndx != SHN_UNDEF ||
-	    stand_in_of(name) < 0)
+	if ((type != ARCH_LINK_CALL && type != ARCH_LINK_ANY &&
+	     type != ARCH_LINK_DATA) || at < p->open || at >= p->open_end ||
+	    symbol->st_shndx != SHN_UNDEF || stand_in_of(name) < 0)
 		return false;
 	to = dynamic_module_at(*(void **)at);
-	if (!to || to == p->of.map || to == p->ours)
+	if (!to || to == p->of.map || to == p->ours ||
+	    (type == ARCH_LINK_DATA && !is_of_name(*(void **)at, to, name)))
 		return false;
 	all = found_in(NULL, name, NULL);
 	return all && dynamic_module_at(all) != to;
@@ -301,15 +311,6 @@ static void *meaning(struct pass *p, const ElfW(Sym) *symbol, uint64_t word,
 				dynamic_version(&p->of, symbol), is_deep(p));
 	return f->is_only || p->is_start ? f->function :
 	       found_by(p->of.map, name, NULL, is_deep(p));
-}
-
-/* A variable of the program's may hold another function by now. */
-static bool is_of_name(void *function, const struct link_map *at,
-		       const char *name)
-{
-	struct dynamic d;
-
-	return at && dynamic_read(&d, at) && dynamic_find(&d, name) == function;
 }
 
 /* What the link is led to; 0: it is left alone, as is a weak name that nobody
