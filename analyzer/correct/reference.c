@@ -360,15 +360,27 @@ static bool fit_scale(struct join *j, bool is_sampled, double *scale,
 	return fit > 0;
 }
 
-/* Was it a build that is recorded? */
+/* Was it a build that is recorded: did it run in a module that has hooks? That
+ * of libc and Lua is the same in any build. */
 static bool is_same_build(const struct join *j)
 {
+	struct func_table *const funcs = j->session->funcs;
 	const struct reference *const r = &j->session->reference;
+	bool *const has_hooks = mem_alloc(func_elf_count(funcs) + 1);
+	bool is_same = false;
 
-	for (size_t i = 0; i < r->count; i++)
-		if (j->has_funcs[r->at[i].module])
-			return true;
-	return false;
+	for (func_id f = 1; f <= func_count(funcs); f++) {
+		const struct func *const func = func_get(funcs, f);
+
+		has_hooks[func->module] |= func->kind == FUNC_NATIVE &&
+					   !func_is_libc(funcs, f) &&
+					   !func_elf_is_lua(funcs,
+							    func->module);
+	}
+	for (size_t i = 0; i < r->count && !is_same; i++)
+		is_same = r->at[i].module != 0 && has_hooks[r->at[i].module];
+	mem_free(has_hooks);
+	return is_same;
 }
 
 /* Did the run do the same work as the recorded one? Recording makes no program
@@ -432,9 +444,10 @@ static void divide_own(struct join *j, node_id id, double scale, double error)
 }
 
 /* What the recording saw of other code, in the proportion that it saw. */
-static void divide_other(struct join *j, double scale)
+static void divide_other(struct join *j, double scale, double error)
 {
 	struct cct *const t = j->session->cct;
+	double *const of = mem_alloc((cct_count(t) + 1) * sizeof(*of));
 
 	for (size_t i = 0; i < cct_sample_count(t); i++) {
 		struct cct_sample *const s = cct_sample_get(t, i);
@@ -448,7 +461,11 @@ static void divide_other(struct join *j, double scale)
 		s->worth = (float)worth;
 		cct_get(t, s->node)->self += (uint64_t)worth;
 		cct_sampled_of(t, s->node)->variance += worth * worth;
+		of[s->node] += worth * error / scale;
 	}
+	for (node_id id = 1; id <= cct_count(t); id++)
+		cct_sampled_of(t, id)->variance += of[id] * of[id];
+	mem_free(of);
 }
 
 /* What it did not see, below the first root; each function of which that takes
@@ -557,11 +574,14 @@ static bool find_scale(struct join *j, double *scale, double *error)
 
 	*scale = (double)s->tick_hz / 1e9;
 	*error = 0;
+	r->is_same_run = r->is_same_run && is_same_work(j);
 	if (!session_has_times(s) && r->kind != REFERENCE_RUN)
 		*scale = scale_of_counted(s);
-	else if (is_long)
-		return fit_scale(j, s->net.is_net & NET_SAMPLED, scale, error);
-	else if (session_has_times(s))
+	else if (is_long && !r->is_same_run)
+		r->is_refused = !fit_scale(j, s->net.is_net & NET_SAMPLED,
+					   scale, error) ||
+				*error > *scale / 2;
+	else if (session_has_times(s) && !is_long)
 		r->is_refused = !is_same_work(j);
 	return !r->is_refused;
 }
@@ -592,7 +612,7 @@ static void join(struct join *j, struct arena *names)
 	r->error = error / tick;
 	for (node_id id = 1; id <= cct_count(s->cct); id++)
 		divide_own(j, id, scale, error);
-	divide_other(j, scale);
+	divide_other(j, scale, error);
 	interpreted_apply(s, j->interpreted);
 	add_unseen(j, scale, names);
 	keep_cpu(s->cct);

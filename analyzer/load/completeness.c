@@ -536,7 +536,8 @@ static void tell_net(struct teller *t, const struct load *load)
 	    "from %s, \302\261 one standard error (--raw: as recorded)%s",
 	    is_part ? "in some sessions, " : "", share, count,
 	    n->probe > all / 4 ? "; times of short calls may be wrong by more: "
-	    "weft record --reference measures them" : "");
+	    "weft record --reference measures them, weft trim leaves "
+	    "them out" : "");
 	if (n->unsampled > n->raw / 100)
 		say(t, "%s of the%s CPU time has no samples: there, functions "
 		    "have the same share of net time as elsewhere",
@@ -561,17 +562,21 @@ static void tell_as_it_runs(struct teller *t, const struct session *s,
 	char unknown[OUT_NUMBER];
 
 	if (r->is_refused)
-		say(t, "the reference (%s, %s of CPU time) is not used: the "
-		    "recorded run %s", count, cpu, jit_off(s) > 0 ?
-		    "took another CPU time, as LuaJIT's compiler was off" :
-		    "did not do the same work, by its CPU time, or the "
-		    "machine was too busy: record again");
+		say(t, "the reference (%s, %s of CPU time) is not used: %s",
+		    count, cpu, r->kind != REFERENCE_RUN ?
+		    "no call is long enough to tell how much of that time was "
+		    "recorded; weft record --reference makes one that fits" :
+		    jit_off(s) > 0 ? "the recorded run took another CPU time, "
+		    "as LuaJIT's compiler was off" :
+		    "the recorded run did not do the same work, by its CPU "
+		    "time, or the machine was too busy: record again");
 	if (!(s->net.is_net & NET_REFERENCE))
 		return;
 	say(t, "self and total are those of the program as it runs unrecorded, "
-	    "by %s of %s of CPU time%s, \302\261 one standard error "
-	    "(--raw: as recorded)", count, cpu, of[r->kind]);
-	if (r->kind != REFERENCE_RUN)
+	    "but for waits, by %s of %s of CPU time%s, \302\261 one standard "
+	    "error (--raw: as recorded)", count, cpu, r->is_same_run ?
+	    " of a run of the same command" : of[r->kind]);
+	if (r->kind != REFERENCE_RUN && !r->is_same_run)
 		say(t, "the recorded part is %.3g \302\261 %.2g of that time, "
 		    "by its long calls", r->scale, r->error);
 	if (r->unknown > r->ns / 1000)

@@ -273,6 +273,16 @@ static int take_reference(void *ctx, const struct chunk *chunk)
 	return chunk->header.flags & CHUNK_META ? replay_chunk(ctx, chunk) : 0;
 }
 
+/* Is that a note of both, with one text? */
+static bool has_same_note(const struct session *a, const struct session *b,
+			  const char *key)
+{
+	const char *const x = session_note(a, key), *const y =
+		session_note(b, key);
+
+	return x && y && strcmp(x, y) == 0;
+}
+
 /* It is used in place of the trace's own. Without --reference, nothing is
  * done. */
 static enum cmd_exit read_reference(struct load *load)
@@ -291,6 +301,10 @@ static enum cmd_exit read_reference(struct load *load)
 				 arg_reference);
 	if (status == 0 && arg_reference) {
 		session_take_reference(to, from);
+		to->reference.is_same_run =
+			to->reference.kind != REFERENCE_OFF &&
+			has_same_note(to, from, "command") &&
+			has_same_note(to, from, "exit");
 		to->reference.kind = REFERENCE_ONLY;
 	}
 	session_free(from);

@@ -203,7 +203,11 @@ struct reference {
 	double scale, error, unknown;
 	double compiled;           /* ns of code that Lua compiled: until
 	                            * noted_apply, no function has it */
-	bool is_refused;           /* it is of other work */
+	bool is_same_run;          /* REFERENCE_ONLY: of the same command, each
+	                            * from begin to end, and its work is as long
+	                            * (until reference_apply: it may be) */
+	bool is_refused;           /* it is of other work, or nothing tells how
+	                            * much of its time was recorded */
 };
 
 /* How a session's times were made. */

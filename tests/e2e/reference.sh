@@ -132,6 +132,11 @@ grep -q -- '--sample-only' why || fail "what it is good for is not said: $(cat w
 rec bare -- ./prog 1500
 "$WEFT" report bare | grep -q 'runs unrecorded' && fail "a reference from nowhere"
 shares "another trace" bare --reference only --sampled
+rec whole --sample-only -- ./prog 1500
+"$WEFT" report --reference whole bare | grep -q 'of a run of the same command' ||
+	fail "the length of the same command's run is guessed"
+"$WEFT" report --reference only bare | grep -q 'of a run of the same command' &&
+	fail "another command is the same"
 # Lines are the reference's: the recording alone may have none.
 "$WEFT" record --sample-rate 0 -o unsampled -- ./prog 1500 >out 2>err || fail "unsampled: $(cat err)"
 "$WEFT" lines --csv inlined unsampled >csv 2>says && fail "lines from nowhere: $(cat csv)"

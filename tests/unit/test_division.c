@@ -436,3 +436,83 @@ void test_division_doubts_no_more_than_the_whole(void)
 			->division) < 30.0 * MS * 30 * MS);
 	session_free(s);
 }
+
+/* f and leaf took so long, and half of that in the reference, which is of such
+ * a kind, and of such a build; of another one, libc is the same. */
+static void apply_half(uint32_t kind, bool is_same_run, bool is_other_build,
+		       double ms)
+{
+	static const uint8_t other[20] = { 2 }, libc[20] = { 3 };
+	node_id at;
+
+	begin();
+	at = add(add(cct_root(s->cct, 0), outer[0]), f);
+	cct_get(s->cct, at)->self = (uint64_t)(ms * (double)MS);
+	sample(at, IN_F, (unsigned)ms);
+	at = add(at, leaf);
+	cct_get(s->cct, at)->self = (uint64_t)(ms * (double)MS);
+	sample(at, IN_LEAF, (unsigned)ms);
+	s->reference.kind = kind;
+	s->reference.is_same_run = is_same_run;
+	s->reference.at = mem_alloc(2 * sizeof(*s->reference.at));
+	refer(IN_F, ms * 0.45);
+	refer(IN_LEAF, ms * 0.45);
+	if (is_other_build) {
+		s->reference.at[0].module = func_module(s->funcs, "/bin/plain",
+			other, sizeof(other), 4096);
+		s->reference.at[1].module = func_module(s->funcs,
+			"/lib/libc.so.6", libc, sizeof(libc), 4096);
+		func_get(s->funcs, func_native(s->funcs,
+			 s->reference.at[1].module, 16))->name = "read";
+		s->reference.at[0].func = f;
+		s->reference.at[1].func = leaf;
+	}
+	net_place(s);
+	net_apply(s);
+	reference_apply(s, s->text);
+}
+
+/* The work is as long as that of the reference, or it is told by long calls. */
+void test_division_scale_is_known_or_there_is_none(void)
+{
+	apply_half(REFERENCE_RUN, false, false, 600);
+	CHECK(s->reference.is_refused && !(s->net.is_net & NET_REFERENCE));
+	session_free(s);
+	apply_half(REFERENCE_RUN, false, true, 600);
+	CHECK(!s->reference.is_refused);
+	CHECK_EQ(s->net.is_net, NET_REFERENCE);
+	session_free(s);
+	/* Long calls tell that twice as much was recorded. */
+	apply_half(REFERENCE_ONLY, true, false, 600);
+	CHECK(!s->reference.is_same_run && s->net.is_net == NET_REFERENCE);
+	CHECK(fabs(s->reference.scale - 1 / 0.45) < 0.2);
+	session_free(s);
+}
+
+/* All of it was in calls that say nothing of how long they took. */
+void test_division_a_scale_that_nothing_tells_is_refused(void)
+{
+	for (int is_same_run = 0; is_same_run < 2; is_same_run++) {
+		node_id at;
+
+		begin();
+		at = add(add(cct_root(s->cct, 0), outer[0]), f);
+		cct_get(s->cct, at)->calls = 10000000;
+		cct_get(s->cct, at)->self = 400 * MS;
+		sample(at, IN_F, 40);
+		sample(at, PROBE, 360);
+		s->reference.kind = REFERENCE_ONLY;
+		s->reference.is_same_run = is_same_run;
+		s->reference.at = mem_alloc(2 * sizeof(*s->reference.at));
+		refer(IN_F, 100);
+		net_place(s);
+		net_apply(s);
+		reference_apply(s, s->text);
+		CHECK_EQ(s->reference.is_refused, !is_same_run);
+		CHECK_EQ(s->reference.is_same_run, is_same_run);
+		CHECK_EQ(s->net.is_net == NET_REFERENCE, is_same_run);
+		if (is_same_run)
+			CHECK(cct_get(s->cct, at)->self > 90 * MS);
+		session_free(s);
+	}
+}

@@ -46,3 +46,4 @@ run plot -o "$out/hot.svg" "$trace"
 sort -u "$out/losses"
 awk -f tests/prog/demo/check.awk "$out/account.csv" "$out/report.csv" \
 	"$out/coroutines.csv" "$out/hot.svg"
+echo "demo: weft is $WEFT; try  weft html -o page.html $trace  and docs/tutorial.md"
