@@ -243,8 +243,12 @@ static enum cmd_exit choose(struct printer *p, struct session *s)
 		.csv = p->table.csv };
 	struct ranking *const r = &p->ranking;
 
-	if (ranking_choose(r, s, callers_views, table_args.sort) != 0 ||
-	    metric_choose(&p->table.columns, &callers_views[r->by],
+	if (ranking_choose(r, s, callers_views, table_args.sort) != 0)
+		return CMD_USAGE;
+	/* What is elapsed time has its shares of that. */
+	if (table_args.sort && strcmp(table_args.sort->name, "total") == 0)
+		r->by = METRIC_BY_TIME;
+	if (metric_choose(&p->table.columns, &callers_views[r->by],
 			  &choice) != 0)
 		return CMD_USAGE;
 	if (!table_args.sort)

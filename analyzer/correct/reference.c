@@ -447,7 +447,8 @@ static void divide_own(struct join *j, node_id id, double scale, double error)
 static void divide_other(struct join *j, double scale, double error)
 {
 	struct cct *const t = j->session->cct;
-	double *const of = mem_alloc((cct_count(t) + 1) * sizeof(*of));
+	double *const of = mem_alloc((func_count(j->session->funcs) + 1) *
+				     sizeof(*of));
 
 	for (size_t i = 0; i < cct_sample_count(t); i++) {
 		struct cct_sample *const s = cct_sample_get(t, i);
@@ -461,10 +462,17 @@ static void divide_other(struct join *j, double scale, double error)
 		s->worth = (float)worth;
 		cct_get(t, s->node)->self += (uint64_t)worth;
 		cct_sampled_of(t, s->node)->variance += worth * worth;
-		of[s->node] += worth * error / scale;
+		of[cct_get(t, s->node)->func] += worth;
 	}
-	for (node_id id = 1; id <= cct_count(t); id++)
-		cct_sampled_of(t, id)->variance += of[id] * of[id];
+	/* The scale is wrong by as much in all nodes of a function. */
+	for (size_t i = 0; i < cct_sample_count(t) && error > 0; i++) {
+		struct cct_sample *const s = cct_sample_get(t, i);
+
+		if (is_other(j, s))
+			cct_sampled_of(t, s->node)->variance += s->worth *
+				of[cct_get(t, s->node)->func] *
+				(error / scale) * (error / scale);
+	}
 	mem_free(of);
 }
 
@@ -564,6 +572,25 @@ static void time_counted(struct session *s)
 	s->counted = 0;
 }
 
+/* Of the same command, it is as long as the recorded run, unless long calls
+ * tell otherwise. False: nothing tells. */
+static bool find_length(struct join *j, double *scale, double *error)
+{
+	struct session *const s = j->session;
+	struct reference *const r = &s->reference;
+	const double same = *scale;
+	const bool is_told = fit_scale(j, s->net.is_net & NET_SAMPLED, scale,
+				       error) && *error <= *scale / 2;
+
+	r->is_same_run = r->is_same_run && is_same_work(j) &&
+		(!is_told || fabs(*scale - same) <= 3 * *error);
+	if (!r->is_same_run)
+		return is_told;
+	*scale = same;
+	*error = 0;
+	return true;
+}
+
 /* False: nothing can be taken from the reference. */
 static bool find_scale(struct join *j, double *scale, double *error)
 {
@@ -574,14 +601,11 @@ static bool find_scale(struct join *j, double *scale, double *error)
 
 	*scale = (double)s->tick_hz / 1e9;
 	*error = 0;
-	r->is_same_run = r->is_same_run && is_same_work(j);
 	if (!session_has_times(s) && r->kind != REFERENCE_RUN)
 		*scale = scale_of_counted(s);
-	else if (is_long && !r->is_same_run)
-		r->is_refused = !fit_scale(j, s->net.is_net & NET_SAMPLED,
-					   scale, error) ||
-				*error > *scale / 2;
-	else if (session_has_times(s) && !is_long)
+	else if (is_long)
+		r->is_refused = !find_length(j, scale, error);
+	else if (session_has_times(s))
 		r->is_refused = !is_same_work(j);
 	return !r->is_refused;
 }

@@ -54,7 +54,8 @@ struct explain_finding {
 	                          * all 0: not known */
 	ticks rank;              /* by which findings are sorted */
 	bool is_idle;            /* WAIT, EVENT: of threads that hardly do
-	                          * anything else */
+	                          * anything else; SLOW: what the calls slept
+	                          * may be that, and does not count */
 	ticks at;                /* SLEEP: when it was over */
 	uint64_t coroutine;      /* SLEEP: its serial */
 	uint32_t process;        /* SLEEP: its index */

@@ -295,6 +295,7 @@ void explain_judge(const struct explain *e, struct explain_suspect *s,
 			     call[n - 1].total);
 	if (f->few == 0)
 		return;
+	f->is_idle = is_idle;
 	f->time = call[0].total;
 	f->least = call[f->few - 1].total;
 	for (size_t i = 0; i < f->few; i++) {

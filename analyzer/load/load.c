@@ -273,12 +273,28 @@ static int take_reference(void *ctx, const struct chunk *chunk)
 	return chunk->header.flags & CHUNK_META ? replay_chunk(ctx, chunk) : 0;
 }
 
-/* Is that a note of both, with one text? */
-static bool has_same_note(const struct session *a, const struct session *b,
-			  const char *key)
+/* The command that was recorded, or sampled, from its begin to its end; NULL:
+ * only a part of it was. */
+static const char *whole_command(const struct session *s)
 {
-	const char *const x = session_note(a, key), *const y =
-		session_note(b, key);
+	static const char *const parts[] = { "begins", "duty", "off.ms",
+		"snapshot.reason", "pieces.removed" };
+	const char *const exit = session_note(s, "exit");
+
+	if (!exit || strcmp(exit, "running") == 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		const char *const note = session_note(s, parts[i]);
+
+		if (note && strcmp(note, "0") != 0)
+			return NULL;
+	}
+	return session_note(s, "command");
+}
+
+static bool is_same_command(const struct session *a, const struct session *b)
+{
+	const char *const x = whole_command(a), *const y = whole_command(b);
 
 	return x && y && strcmp(x, y) == 0;
 }
@@ -303,8 +319,7 @@ static enum cmd_exit read_reference(struct load *load)
 		session_take_reference(to, from);
 		to->reference.is_same_run =
 			to->reference.kind != REFERENCE_OFF &&
-			has_same_note(to, from, "command") &&
-			has_same_note(to, from, "exit");
+			is_same_command(to, from);
 		to->reference.kind = REFERENCE_ONLY;
 	}
 	session_free(from);

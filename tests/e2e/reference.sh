@@ -161,6 +161,8 @@ wait $pid 2>/dev/null
 of="leaf threaded inlined" points=12
 shares "before it is attached" attached
 shares "attached, another trace" attached --reference watched
+"$WEFT" report --reference watched attached | grep -q 'of a run of the same command' &&
+	fail "two parts of a run are taken for whole runs"
 
 # A run that did less is no reference of this one; nor is one that fails.
 rec less --reference -- ./prog 3000 - "$T/there"

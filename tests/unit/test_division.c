@@ -482,7 +482,7 @@ void test_division_scale_is_known_or_there_is_none(void)
 	CHECK(!s->reference.is_refused);
 	CHECK_EQ(s->net.is_net, NET_REFERENCE);
 	session_free(s);
-	/* Long calls tell that twice as much was recorded. */
+	/* Long calls tell that more was recorded, of the same command, too. */
 	apply_half(REFERENCE_ONLY, true, false, 600);
 	CHECK(!s->reference.is_same_run && s->net.is_net == NET_REFERENCE);
 	CHECK(fabs(s->reference.scale - 1 / 0.45) < 0.2);

@@ -360,8 +360,8 @@ static char *coroutine_of(const struct teller *t,
 /* The order of weft slow that has them first. */
 static const char *sort_of(const struct explain_finding *f)
 {
-	return f->few == 0 ? "" : f->blocked > f->on ? " --sort blocked" :
-	       " --sort cpu";
+	return f->few == 0 ? "" : f->blocked > f->on && !f->is_idle ?
+	       " --sort blocked" : " --sort cpu";
 }
 
 /* The command that shows more, as a person pastes it. */
@@ -513,7 +513,8 @@ static void json_slow(struct teller *t, const struct explain_finding *f)
 	}
 	if (f->collecting)
 		json_time(t, "collecting_ns", f->collecting);
-	if (f->kind == EXPLAIN_SLOW && f->on + f->blocked + f->ready > 0) {
+	if (f->kind == EXPLAIN_SLOW && t->found->has_switches &&
+	    f->on + f->blocked + f->ready > 0) {
 		json_time(t, "cpu_ns", f->on);
 		json_time(t, "blocked_ns", f->blocked);
 		json_time(t, "run_wait_ns", f->ready);
