@@ -99,6 +99,7 @@ static void note_sealed(const unsigned char *p, size_t room,
 
 	if (!held_is_packed(p)) {
 		held_drop(open_chunk(p, room, place));
+		place->tick_end = 0; /* the order is by streams and numbers */
 		return;
 	}
 	*place = (struct in_place){ .whole = false };

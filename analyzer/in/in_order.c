@@ -243,6 +243,13 @@ enum in_order_result in_order_finish(struct in_order *o)
 	return IN_ORDER_TAKEN;
 }
 
+bool in_order_is_settled(const struct in_order *o, const struct in_key *key)
+{
+	const struct in_stream *const s = find(o, key);
+
+	return s && key->number < s->next;
+}
+
 /* A number below next is settled: no copy of it is of use any more. */
 bool in_order_has(const struct in_order *o, const struct in_key *key,
 		  uint32_t words, bool partial)

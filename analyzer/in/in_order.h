@@ -34,6 +34,8 @@ enum in_order_result in_order_give_up(struct in_order *,
 /* No chunk follows: pass on everything. IN_ORDER_STOP or IN_ORDER_TAKEN. */
 enum in_order_result in_order_finish(struct in_order *);
 
+/* Was this chunk passed on or given up, as all before it in its stream? */
+bool in_order_is_settled(const struct in_order *, const struct in_key *);
 /* Was this chunk passed on or given up, or does one as good wait? Then there is
  * no need to read it. words and partial describe the copy that could be put;
  * words 0: does any copy wait? */

@@ -144,7 +144,8 @@ static bool is_missing(const struct in_reading *r, const struct in_key *before)
 	     i-- > 0;) {
 		const struct in_place *const p = &h->places[i];
 
-		if (before && !in_is_same_stream(&p->key, before))
+		if (before && (!in_is_same_stream(&p->key, before) ||
+			       in_order_is_settled(r->order, &p->key)))
 			break;
 		/* How far another copy goes, the place of a beginning does
 		 * not say. */

@@ -321,16 +321,18 @@ static uint64_t led_to(struct pass *p, const ElfW(Rela) *r, uint64_t word)
 		&p->of.symbols[ELF64_R_SYM(r->r_info)];
 	const char *const name = p->of.names + symbol->st_name;
 	const int number = stand_in_of(name);
+	const bool is_data = ELF64_R_TYPE(r->r_info) == ARCH_LINK_DATA;
 	const struct link_map *at;
 	void *original;
 
 	if (number < 0 || word == 0)
 		return 0;
-	original = meaning(p, symbol, word, number);
+	/* Data are never lazy: what leads into its own module is the program's
+	 * choice. */
+	original = is_data ? (void *)word : meaning(p, symbol, word, number);
 	at = dynamic_module_at(original);
 	if (!original || at == p->ours ||
-	    (ELF64_R_TYPE(r->r_info) == ARCH_LINK_DATA &&
-	     !is_of_name(original, at, name)))
+	    (is_data && !is_of_name(original, at, name)))
 		return 0;
 	if (p->is_later && link_late &&
 	    strcmp(name, "__cyg_profile_func_enter") == 0 &&

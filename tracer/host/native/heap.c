@@ -598,7 +598,9 @@ static void *choose(unsigned which, void *original)
 	begin_recording();
 	if (!real[which]) {
 		real[which] = (any_fn *)(uintptr_t)original;
-		is_standard[which] = !!strstr(at->l_name, "/libstdc++.so");
+		is_standard[which] = strstr(at->l_name, "/libstdc++.so") &&
+			dynamic_module_at(link_found_by(at, "_Znwm")) == at &&
+			dynamic_module_at(link_found_by(at, "_ZdlPv")) == at;
 	}
 	return (void *)(uintptr_t)real[which] == original ? ours[which] : NULL;
 }
