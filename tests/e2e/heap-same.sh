@@ -8,9 +8,20 @@ cat >"$T/module.c" <<'END'
 #include <stdlib.h>
 #include <string.h>
 static char *mine;
-__attribute__((constructor)) static void begin(void) { mine = malloc(1000); }
+static int taken;
+static void *count(size_t n) { taken++; return malloc(n); }
+static void *(*volatile take_one)(size_t) = malloc;
+__attribute__((constructor)) static void begin(void)
+{
+	mine = malloc(1000);
+	take_one = count; /* and so it stays */
+}
 __attribute__((destructor)) static void end(void) { free(mine); }
-char *take(const char *s) { return strdup(s); }
+char *take(const char *s)
+{
+	free(take_one(10));
+	return taken ? strdup(s) : NULL;
+}
 END
 # Its first call of malloc looks for that; where its own free is, it knows before.
 cat >"$T/lazy.c" <<'END'
