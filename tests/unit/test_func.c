@@ -54,8 +54,8 @@ void test_func_knows_what_is_a_librarys(void)
 	static const char *const library[] = {
 		"__gthread_mutex_lock(pthread_mutex_t*)", "std::mutex::lock()",
 		"void std::__invoke_impl<void, void (*)()>(void (*&&)())",
-		"std::__invoke_result<void (*)()>::type std::__invoke<void "
-		"(*)()>(void (*&&)())", "__gnu_cxx::new_allocator<a b>::f()" };
+		"std::result<void (*)()>::type std::invoke<f>(void (*&&)())",
+		"__gnu_cxx::new_allocator<a b>::f()" };
 	static const char *const own[] = { "lock", "stdin_read", "a::std::f()",
 		"void run<std::less<int> >(int)", "std_lock(std::mutex&)",
 		"std::vector<int> make(std::string const&)" };
