@@ -32,6 +32,8 @@ struct explain_finding {
 	                          * most of it; OFTEN: the caller; SLEEP: the
 	                          * body; LOCK, EVENT: who holds it, or lets
 	                          * others go on; 0: not known */
+	bool is_most;            /* HOT, WAIT, COLLECTOR: that is more than half
+	                          * of it */
 	func_id through;         /* WAIT: what other calls, which does nothing
 	                          * but sleep; or 0 */
 	uint64_t calls;          /* of func; OFTEN: by other; SLEEP: sleeps;

@@ -25,7 +25,7 @@ static void add_hot(struct work *w, enum explain_kind kind,
 	if (!work_is_long(w, work_on_cpu(w, row), share))
 		return;
 	f = work_add(w, kind, row->f.func);
-	f->other = work_main_caller(w, row->f.func, self_at);
+	work_find_caller(w, f, self_at);
 	f->calls = row->f.calls;
 	f->time = work_on_cpu(w, row);
 	f->share = (double)f->time / (double)w->cpu;
@@ -209,12 +209,15 @@ static void pass_wrapper(const struct work *w, struct explain_finding *f)
 		of[from] += work_asleep_at(w, id);
 		best = of[from] > of[best] ? from : best;
 	}
+	const bool is_most = of[best] > f->time / 2;
+
 	mem_free(of);
 	if (best == 0 || others > 0 || sleeps > calls + calls / 10 + 1 ||
 	    ran > f->time / WAIT_TIMES)
 		return;
 	f->through = f->other;
 	f->other = best;
+	f->is_most = is_most;
 }
 
 /* Who does nothing but wait for a condition, so many times as long as others

@@ -142,7 +142,7 @@ void explain_find_wait(struct work *w)
 	if (!best)
 		return;
 	f = work_add(w, EXPLAIN_WAIT, best->f.func);
-	f->other = work_main_caller(w, best->f.func, work_asleep_at);
+	work_find_caller(w, f, work_asleep_at);
 	f->calls = best->f.calls;
 	f->time = work_asleep(w, &best->f);
 	f->typical = best->f.cpu;

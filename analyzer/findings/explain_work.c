@@ -103,27 +103,30 @@ void work_measure(struct work *w)
 	mem_free_all(total, suspended);
 }
 
-func_id work_main_caller(const struct work *w, func_id func,
-			 ticks (*time_at)(const struct work *, node_id))
+void work_find_caller(const struct work *w, struct explain_finding *f,
+		      ticks (*time_at)(const struct work *, node_id))
 {
 	struct cct *const t = w->session->cct;
 	struct func_table *const funcs = w->session->funcs;
 	ticks *const of = mem_alloc((func_count(funcs) + 1) * sizeof(*of));
 	func_id best = 0;
+	ticks all = 0;
 
 	for (node_id id = 1; id <= cct_count(t); id++) {
 		const struct cct_node *const n = cct_get(t, id);
 		node_id by = n->parent;
 		func_id from;
 
-		if (n->func != func)
+		if (n->func != f->func)
 			continue;
 		while (func_is_library(funcs, cct_get(t, by)->func))
 			by = cct_get(t, by)->parent;
 		from = cct_get(t, by ? by : n->parent)->func;
 		of[from] += time_at(w, id);
+		all += time_at(w, id);
 		best = of[from] > of[best] ? from : best;
 	}
+	f->other = best;
+	f->is_most = of[best] > all / 2;
 	mem_free(of);
-	return best;
 }

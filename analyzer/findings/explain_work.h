@@ -79,10 +79,10 @@ bool work_is_waiting(const struct work *w, const struct figures *f);
 enum { EVENTS = 1, INPUT = 2 };
 bool work_is_for(const struct work *w, func_id func, unsigned what);
 
-/* The caller for which the function has most of a time, in all nodes: the
- * program's own, if it is known. */
-func_id work_main_caller(const struct work *w, func_id func,
-			 ticks (*time_at)(const struct work *, node_id));
+/* The caller for which the finding's function has most of a time, in all nodes:
+ * the program's own, if it is known. */
+void work_find_caller(const struct work *, struct explain_finding *,
+		      ticks (*time_at)(const struct work *, node_id));
 
 /* ---- in explain_slow.c -------------------------------------------------- */
 

@@ -299,6 +299,30 @@ void test_explain_names_who_calls_a_library(void)
 	REQUIRE(waits < found.count);
 	CHECK_STR(func_get(session->funcs, found.finding[waits].other)->name,
 		  "find");
+	CHECK(found.finding[waits].is_most);
+	session_free(session);
+}
+
+/* Three callers, of which none has half. */
+void test_explain_says_if_no_caller_has_most(void)
+{
+	const char *const names[] = { "a", "b", "c" };
+	size_t waits = 0;
+
+	begin();
+	put(put(0, "main", 1, 10, 0, 0), "burns", 1, 900, 0, 0);
+	for (uint64_t i = 0; i < 3; i++) {
+		const node_id by = put(0, names[i], 1, 1, 0, 0);
+
+		functions = 40; /* read is one function */
+		put(by, "read", 100, 1, 300 + 10 * i, 0);
+		functions = 10 + i;
+	}
+	explain_find(&found, session, &seen);
+	while (waits < found.count && found.finding[waits].kind != EXPLAIN_WAIT)
+		waits++;
+	REQUIRE(waits < found.count);
+	CHECK(!found.finding[waits].is_most);
 	session_free(session);
 }
 

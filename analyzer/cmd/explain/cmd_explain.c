@@ -73,14 +73,20 @@ static const char *share_of(struct teller *t, double share)
 				(uint64_t)(share * 10000 + 0.5), 10000);
 }
 
+/* How much its main caller has. */
+static const char *part_of(const struct explain_finding *f)
+{
+	return f->is_most ? "Most" : "The largest part";
+}
+
 /* How often a function that Lua noted was called is not known, nor is it of
  * the garbage collector. */
 static char *tell_uncounted(struct teller *t, const struct explain_finding *f)
 {
-	return mem_print("%s takes %s of the time%s itself: %s. Most of that "
-			 "is for %s.", name_of(t, f->func),
-			 share_of(t, f->share), t->found->has_switches ?
-			 " on the CPU" : "", time_of(t, f->time),
+	return mem_print("%s takes %s of the time%s itself: %s. %s of that is "
+			 "for %s.", name_of(t, f->func), share_of(t, f->share),
+			 t->found->has_switches ? " on the CPU" : "",
+			 time_of(t, f->time), part_of(f),
 			 name_of(t, f->other));
 }
 
@@ -92,12 +98,12 @@ static char *tell_hot(struct teller *t, const struct explain_finding *f)
 	if (f->calls == 0 || (of->kind == FUNC_LUA && of->noted))
 		return tell_uncounted(t, f);
 	return mem_print("%s takes %s of the time%s itself: %s in %s, %s each. "
-			 "Most of that is for %s.", name_of(t, f->func),
+			 "%s of that is for %s.", name_of(t, f->func),
 			 share_of(t, f->share), t->found->has_switches ?
 			 " on the CPU" : "", time_of(t, f->time),
 			 count_of(t, f->calls, "calls"),
 			 time_of(t, f->calls ? f->time / f->calls : 0),
-			 name_of(t, f->other));
+			 part_of(f), name_of(t, f->other));
 }
 
 /* What slow calls did, if that is known. The caller frees the text. */
@@ -190,13 +196,14 @@ static char *tell_wait(struct teller *t, const struct explain_finding *f)
 			 share_of(t, f->share));
 	if (func_is_special(t->session->funcs, f->func, FUNC_OTHER_WAIT))
 		return mem_print("Threads sleep for %s in no call that is "
-				 "recorded as one that waits. Most of that is "
-				 "in %s.%s", time_of(t, f->time),
+				 "recorded as one that waits. %s of that is "
+				 "in %s.%s", time_of(t, f->time), part_of(f),
 				 name_of(t, f->other), side);
-	return mem_print("%s waits for %s in %s, and runs for %s. Most of that "
+	return mem_print("%s waits for %s in %s, and runs for %s. %s of that "
 			 "is for %s%s%s.%s", name_of(t, f->func),
 			 time_of(t, f->time), count_of(t, f->calls, "calls"),
-			 time_of(t, f->typical), name_of(t, f->other),
+			 time_of(t, f->typical), part_of(f),
+			 name_of(t, f->other),
 			 f->through ? ", through " : "",
 			 f->through ? name_of(t, f->through) : "", side);
 }
