@@ -2,9 +2,9 @@
  * follows the Lua states of the program and their coroutines. It may use
  * fiber/, native/ and the folders below; it must not know lua.h, which lua_abi/
  * does. A file uses those before it: vm, coroutine, unwind, switch. The folder
- * lua/ is where states come from: it stands in for Lua's functions and samples
- * Lua. It may use lua_func/, too, and is in this order: library, running, ask,
- * ticks, sample, alloc, attach, call_scope, turn, interpose.
+ * lua/ sees states being made, because it takes the place of Lua's functions,
+ * and samples Lua. It may use lua_func/, too, and is in this order: library,
+ * running, ask, ticks, sample, alloc, attach, call_scope, turn, interpose.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

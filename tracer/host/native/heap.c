@@ -585,6 +585,8 @@ static void begin_recording(void)
 	recording = mapped_view.recording;
 	mean = mapped_view.heap == POOL_HEAP_EXACT ? 0 : mapped_view.heap;
 	forget_all();
+	for (int i = 0; i < HEAPS; i++)
+		atomic_store(&passes[i], false);
 }
 
 /* Ours goes on to one function: another library's (RTLD_DEEPBIND) is left
