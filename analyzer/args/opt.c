@@ -76,8 +76,8 @@ static int set_number(const struct opt *row, const char *text)
 	const unsigned long long value = strtoull(text, &end, 10);
 
 	if (errno || *end || text[0] < '0' || text[0] > '9')
-		return err_add("--%s takes a number, not \"%s\"", row->name,
-			       text);
+		return err_add("--%s takes a number (--%s %s), not \"%s\"",
+			       row->name, row->name, row->arg, text);
 	*(size_t *)row->to = (size_t)value;
 	return 0;
 }
@@ -225,6 +225,19 @@ static const struct opt *row_of(const struct parser *p, int value)
 	return NULL;
 }
 
+/* Which there are, with their names. */
+static int refuse_letter(const struct parser *p)
+{
+	char all[400] = "";
+
+	for (size_t i = 0; i < p->count; i++)
+		if (p->rows[i]->letter)
+			text_addf(all, sizeof(all), "%s-%c (--%s)",
+				  all[0] ? ", " : "; there are ",
+				  p->rows[i]->letter, p->rows[i]->name);
+	return err_add("there is no option -%c%s", optopt, all);
+}
+
 /* getopt returned ':' (the argument is missing) or '?' (the option is unknown
  * or ambiguous, or takes no argument). */
 static int refuse(const struct parser *p, int value, char *const *argv)
@@ -236,7 +249,7 @@ static int refuse(const struct parser *p, int value, char *const *argv)
 	if (value == ':')
 		return err_add("%s needs an argument", word);
 	if (optopt > 0 && optopt < FIRST_VALUE)
-		return err_add("there is no option -%c", optopt);
+		return refuse_letter(p);
 	if (optopt >= FIRST_VALUE)
 		return err_add("%s takes no argument", word);
 	/* --fial-over=5: what was meant is the part before the sign. */

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/args/named.h"
 #include "analyzer/base/err.h"
+#include "analyzer/base/map.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/cmd/shared/cells.h"
@@ -39,7 +40,7 @@ static const char *const sort_keys[] = {
 };
 
 static uint32_t id_pid;
-static uint64_t id_serial;
+static uint64_t id_serial; /* 0: --id is a body */
 
 struct request {
 	struct path_who who;
@@ -248,9 +249,16 @@ static void print_steps(struct table *t, const struct waits *w,
 }
 
 /* Who it is, and what its time was spent in. */
-static void print_title(const struct session *s, size_t number,
-			const struct request *r, const struct steps *steps)
+static void print_title(const struct session *s, const struct path *p,
+			size_t number, const struct request *r,
+			const struct steps *steps)
 {
+	const func_id body = path_body(p, r->who.process, r->who.coroutine);
+	const func_id func = r->func ? r->func : body;
+	char *const name = cells_name(!func ? "coroutine" :
+				      func_get(s->funcs, func)->name);
+	char *const of = cells_name(!body || body == func ? "" :
+				    func_get(s->funcs, body)->name);
 	char a[OUT_NUMBER], b[OUT_NUMBER];
 	ticks sums[PATH_KINDS] = { 0 };
 	const char *between = "   ";
@@ -260,8 +268,7 @@ static void print_title(const struct session *s, size_t number,
 					   steps->at[i].begin;
 	if (number > arg_first)
 		putchar('\n');
-	out_print(stdout, "%zu. %s: %s, from %s on, ", number, r->func ?
-		  func_get(s->funcs, r->func)->name : "coroutine",
+	out_print(stdout, "%zu. %s: %s, from %s on, ", number, name,
 		  out_number_time(a, (double)session_ns(s, r->to - r->from)),
 		  out_number_time(b, (double)session_ns(s,
 			cells_since_start(s, r->from))));
@@ -269,7 +276,10 @@ static void print_title(const struct session *s, size_t number,
 		printf("coroutine %" PRIu64, r->who.coroutine);
 	else
 		printf("thread %" PRIu32, cells_tid(s, r->who.thread));
+	if (of[0])
+		out_print(stdout, " of %s", of);
 	putchar('\n');
+	mem_free_all(name, of);
 	for (int i = 0; i < PATH_KINDS; i++) {
 		if (sums[i] == 0)
 			continue;
@@ -414,7 +424,7 @@ static void print_request(struct table *t, const struct waits *w,
 	if (t->csv) {
 		print_rows(t, w, number, &steps);
 	} else {
-		print_title(t->source.session, number, r, &steps);
+		print_title(t->source.session, p, number, r, &steps);
 		show_sums(t, w, &steps);
 	}
 	if (!t->csv && !arg_sums) {
@@ -477,30 +487,56 @@ static struct path_who track_who(const struct track *k)
 	return (struct path_who){ true, k->process, k->thread, k->coroutine };
 }
 
-/* From when it first ran to when it last did. */
-static int find_coroutine(const struct chronicle_found *f,
-			  const struct session *s, struct requests *to)
+ORDER_BY(by_time, struct chronicle_mark, UP(at) ?: UP(track))
+ORDER_BY(by_wall, struct request,
+	 ORDER(y->to - y->from, x->to - x->from) ?: UP(from))
+
+/* The coroutines that --id names, by process and serial; NULL with the cause in
+ * the chain if no function has that name. */
+static struct map *named_coroutines(struct session *s)
 {
+	uint8_t *const wanted = id_serial ? NULL : named_functions(s, arg_id);
+	struct map *const all = id_serial || wanted ? map_new() : NULL;
+
+	for (size_t i = 0; all && i < s->coroutine_count; i++) {
+		const struct coroutine *const c = &s->coroutines[i];
+
+		if (wanted ? wanted[c->body] : c->serial == id_serial &&
+		    (id_pid == 0 || cells_pid(s, c->process) == id_pid))
+			*map_put(all, c->process, c->serial) = 1;
+	}
+	mem_free(wanted);
+	return all;
+}
+
+/* From when they first ran to when they last did. */
+static int find_coroutines(const struct chronicle_found *f, struct session *s,
+			   struct requests *to)
+{
+	struct map *const named = named_coroutines(s);
+
+	if (!named)
+		return -1;
 	for (size_t i = 0; i < f->count; i++) {
 		const struct track *const k = &f->tracks[i];
 
-		if (k->coroutine == id_serial && k->runs > 0 && (id_pid == 0 ||
-		    cells_pid(s, k->process) == id_pid))
+		if (k->coroutine != 0 && k->runs > 0 &&
+		    map_find(named, k->process, k->coroutine))
 			*vec_add(&to->at, &to->room, &to->count) =
 				(struct request){ track_who(k), k->from,
 						  k->to, 0 };
 	}
-	if (to->count > 1)
+	map_free(named);
+	if (to->count > 1 && id_serial)
 		return err_add("several processes have a coroutine %" PRIu64
 			       "; give PID:%" PRIu64, id_serial, id_serial);
-	return to->count == 1 ? 0 :
+	order_sort(to->at, to->count, arg_sort == START ? by_start : by_wall);
+	return to->count > 0 ? 0 : id_serial ?
 	       err_add("no coroutine %s ran; weft coroutines --top 0 lists "
-		       "them", arg_id);
+		       "them", arg_id) :
+	       err_add("no coroutine begins with \"%s\"; weft coroutines "
+		       "lists the functions with which they begin", arg_id);
 }
-
-ORDER_BY(by_time, struct chronicle_mark, UP(at) ?: UP(track))
-ORDER_BY(by_wall, struct request,
-	 ORDER(y->to - y->from, x->to - x->from) ?: UP(from))
 
 /* Each mark B with the last A before it that the same thread or coroutine set;
  * if it set none, with that of whom else. */
@@ -584,8 +620,8 @@ static enum cmd_exit find(struct load *load, struct requests *to,
 		status = find_calls(load, to);
 	else if (!(*lanes = collect(load, 0, 0)))
 		status = CMD_UNREADABLE;
-	else if ((arg_id ? find_coroutine(chronicle_found(*lanes),
-					  load->session, to) :
+	else if ((arg_id ? find_coroutines(chronicle_found(*lanes),
+					   load->session, to) :
 		  find_marks(chronicle_found(*lanes), load->session, to)) != 0)
 		status = CMD_USAGE;
 	if (status == CMD_OK && choose(to) != 0)
@@ -654,7 +690,8 @@ static int path_prepare(struct reading *r)
 {
 	(void)r;
 	if (!arg_call + !arg_id + !arg_mark != 2)
-		return err_add("give one of --call, --id and --mark");
+		return err_add("give one of --call FUNCTION, --id ID or "
+			       "--id BODY, and --mark A..B");
 	if (!arg_call && arg_sort != SLOW_WALL && arg_sort != START)
 		return err_add("--sort %s is only of --call",
 			       sort_keys[arg_sort]);
@@ -664,8 +701,8 @@ static int path_prepare(struct reading *r)
 		return err_add("--depth is %d at most", MOST_DEPTH);
 	if (arg_mark && !strstr(arg_mark, ".."))
 		return err_add("--mark takes two marks, A..B");
-	return arg_id ? filter_args_coroutine("id", arg_id, &id_pid,
-					      &id_serial) : 0;
+	return arg_id && arg_id[strspn(arg_id, "0123456789:")] == '\0' ?
+	       filter_args_coroutine("id", arg_id, &id_pid, &id_serial) : 0;
 }
 
 static const struct filter_refusal refused[] = {
@@ -677,9 +714,10 @@ static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .name = "call", .arg = "FUNCTION",
 	  .to = &arg_call, .help = "the requests are calls of this function, "
 	  "the slowest first" },
-	{ .type = OPT_TEXT, .name = "id", .arg = "ID", .to = &arg_id,
+	{ .type = OPT_TEXT, .name = "id", .arg = "ID|BODY", .to = &arg_id,
 	  .help = "the request is this coroutine; PID:ID if several processes "
-	  "have one with this number" },
+	  "have one with this number; BODY: the requests are the coroutines "
+	  "that begin with this function, the slowest first" },
 	{ .type = OPT_TEXT, .name = "mark", .arg = "A..B", .to = &arg_mark,
 	  .help = "the requests are from mark A to mark B, the slowest first" },
 	{ .type = OPT_CHOICE, .letter = 's', .name = "sort", .arg = "KEY",

@@ -228,6 +228,28 @@ static void print_parts(const struct printer *p, const struct slow_call *c)
 		       out_number_time(text, ns_of(p, blocked)));
 }
 
+/* Which coroutine, and with which function it begins, unless that is the call
+ * itself. */
+static void print_coroutine(const struct printer *p, const struct slow_call *c)
+{
+	const struct session *const s = p->session;
+
+	if (c->coroutine == 0)
+		return;
+	printf(", coroutine %" PRIu64, c->coroutine);
+	for (size_t i = 0; i < s->coroutine_count; i++) {
+		const struct coroutine *const of = &s->coroutines[i];
+		char *name;
+
+		if (of->serial != c->coroutine || of->process != c->process ||
+		    of->body == 0 || of->body == c->func)
+			continue;
+		name = cells_name(func_get(s->funcs, of->body)->name);
+		out_print(stdout, " of %s", name);
+		mem_free(name);
+	}
+}
+
 /* One call: its times, where it began, how it ended, its stack. The usual
  * things (a return, no suspension, one process) are not said. */
 static void print_call(const struct printer *p, size_t i)
@@ -248,8 +270,7 @@ static void print_call(const struct printer *p, size_t i)
 	       cells_tid(s, c->thread));
 	if (s->process_count > 1)
 		printf(" of process %" PRIu32, cells_pid(s, c->process));
-	if (c->coroutine != 0)
-		printf(", coroutine %" PRIu64, c->coroutine);
+	print_coroutine(p, c);
 	if (c->level > 0)
 		fputs(", in a signal handler", stdout);
 	if (c->end != SLOW_RETURNED)

@@ -91,7 +91,8 @@ const char *stack_frame_name(struct func_table *funcs,
 /* A stack is a list from the innermost frame outwards, so its ids are collected
  * before its names are joined. */
 static char *join(const struct stack_table *t, struct func_table *funcs,
-		  stack_id id, const char *between, bool is_brief)
+		  stack_id id, const char *between, bool is_brief,
+		  char *(*shorten)(const char *))
 {
 	const size_t n = stack_table_depth(t, id);
 	const size_t first = n > STACK_TEXT_FRAMES ? n - STACK_TEXT_FRAMES : 0;
@@ -108,6 +109,7 @@ static char *join(const struct stack_table *t, struct func_table *funcs,
 			stack_table_get(t, ids[i - first]);
 		const bool was_in = is_in;
 		const char *name = stack_frame_name(funcs, f, frame);
+		char *brief;
 
 		is_in = is_brief && is_library(funcs, f);
 		if (is_in && was_in && i + 1 < n) {
@@ -116,11 +118,13 @@ static char *join(const struct stack_table *t, struct func_table *funcs,
 			name = "...";
 		}
 		was_cut = is_in && was_in;
+		name = brief = shorten ? shorten(name) : mem_copy(name);
 		vec_need(&text, &room, used + strlen(name) + 48);
 		if (i == first && i > 0)
 			used = (size_t)sprintf(text, "[%zu frames]", first);
 		used += (size_t)snprintf(text + used, room - used, "%s%s",
 					 i > 0 ? between : "", name);
+		mem_free(brief);
 	}
 	return text;
 }
@@ -128,11 +132,11 @@ static char *join(const struct stack_table *t, struct func_table *funcs,
 char *stack_table_text(const struct stack_table *t, struct func_table *funcs,
 		       stack_id id, const char *between)
 {
-	return join(t, funcs, id, between, false);
+	return join(t, funcs, id, between, false, NULL);
 }
 
 char *stack_table_line(const struct stack_table *t, struct func_table *funcs,
-		       stack_id id)
+		       stack_id id, char *(*shorten)(const char *))
 {
-	return join(t, funcs, id, " > ", true);
+	return join(t, funcs, id, " > ", true, shorten);
 }

@@ -55,6 +55,7 @@ char *stack_table_text(const struct stack_table *, struct func_table *,
 		       stack_id, const char *between);
 /* The same for a person to read: "main > ... > run". Of a library's functions
  * (func_is_library), only those that the program called are named, and the
- * innermost one. */
+ * innermost one. shorten makes what is shown of a name, which is freed; NULL:
+ * all of it. */
 char *stack_table_line(const struct stack_table *, struct func_table *,
-		       stack_id);
+		       stack_id, char *(*shorten)(const char *));

@@ -29,7 +29,11 @@ template <int N> struct run {
 	static void go() { deep((typename make<N>::type *)0); run<N - 1>::go(); }
 };
 template <> struct run<0> { static void go() { } };
-int main() { run<200>::go(); return 0; }
+template <class T> __attribute__((noinline)) void hot(T *)
+{
+	for (volatile int i = 0; i < 20000000; i++) { }
+}
+int main() { hot((make<100>::type *)0); run<200>::go(); return 0; }
 C
 # rows PATTERN: how many begin so.
 rows() {
@@ -49,6 +53,17 @@ for debug in -g -g0; do
 	report
 	[ "$(rows 'int deep<') $(rows _Z)" = "200 0" ] ||
 		fail "C++, $debug: $(cut -c 1-100 "$T/report.csv")"
+	# In sentences and stacks they are short; scripts get them whole.
+	"$WEFT" slow -n 1 'void hot<*' "$T/trace" >"$T/said" || fail "weft slow"
+	"$WEFT" explain "$T/trace" | grep -v '^   [$] ' >>"$T/said"
+	[ "$(grep -c 'void hot<.*[.][.][.]' "$T/said")" -ge 2 ] &&
+		[ "$(wc -L <"$T/said")" -lt 300 ] || fail "C++, $debug: $(cut -c 1-300 "$T/said")"
+	"$WEFT" explain --json "$T/trace" | grep '"function": "void hot' |
+		awk 'length > 1000 { n++ } END { exit !n }' ||
+		fail "the name is not whole in JSON, $debug"
+	"$WEFT" slow -n 1 --csv 'void hot<*' "$T/trace" |
+		awk 'length > 1000 { n++ } END { exit !n }' ||
+		fail "the name is not whole in CSV, $debug"
 done
 # What cannot be demangled has its plain name, in its scopes.
 cat >"$T/new.cc" <<'C'

@@ -29,7 +29,10 @@ one_of 5 as_counted exact '--call handle' '--mark begins..ends'
 # The same for people, of a single coroutine.
 id=$(awk -F, 'NR == 2 { print $11 }' "$T/path")
 COLUMNS=500 "$WEFT" path --id "$id" "$T/trace" >"$T/said" || fail "weft path --id"
-grep -q "^1\. coroutine: .*, coroutine $id\$" "$T/said" || fail "no title"
+grep -q "^1\. serve <.*: .*, coroutine $id\$" "$T/said" || fail "no title"
+[ "$("$WEFT" path --id serve --requests 0 "$T/trace" |
+	grep -c '^[0-9]*\. serve <.*, coroutine [0-9]*$')" = 200 ] ||
+	fail "not all coroutines of serve"
 grep -q ' suspended .*thread .*run_all' "$T/said" || fail "no resumer"
 
 # In a pipe, its lines end, however long the stacks are.

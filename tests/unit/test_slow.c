@@ -250,14 +250,36 @@ void test_slow_the_line_of_a_stack_is_the_programs(void)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		id = stack_table_push(t, id, func_special(funcs, names[i]), 0);
-	text = stack_table_line(t, funcs, id);
+	text = stack_table_line(t, funcs, id, NULL);
 	CHECK_STR(text, "... > work > std::sort(int*) > ... > less > std::a() "
 			"> ... > lock");
 	mem_free(text);
 	id = stack_table_push(t, stack_table_push(t, id, 2, STACK_OMITTED),
 			      func_special(funcs, "std::c()"), 0);
-	text = stack_table_line(t, funcs, stack_table_own(t, funcs, id));
+	text = stack_table_line(t, funcs, stack_table_own(t, funcs, id),
+				NULL);
 	CHECK_STR(strstr(text, "lock"), "lock > [2 frames]");
+	mem_free(text);
+	stack_table_free(t);
+	func_table_free(funcs);
+}
+
+static char *two_letters(const char *name)
+{
+	return mem_print("%.2s", name);
+}
+
+/* For a person, long names are shortened. */
+void test_slow_the_line_of_a_stack_has_short_names(void)
+{
+	struct func_table *const funcs = func_table_new();
+	struct stack_table *const t = stack_table_new();
+	const stack_id id = stack_table_push(t, stack_table_push(t, 0,
+		func_special(funcs, "main"), 0), func_special(funcs, "work"),
+		0);
+	char *const text = stack_table_line(t, funcs, id, two_letters);
+
+	CHECK_STR(text, "ma > wo");
 	mem_free(text);
 	stack_table_free(t);
 	func_table_free(funcs);

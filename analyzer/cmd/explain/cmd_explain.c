@@ -36,6 +36,9 @@ static const char *const kinds[EXPLAIN_KINDS] = {
 
 /* ---- the words ---------------------------------------------------------- */
 
+/* Names and figures that a sentence may have. */
+enum { NAMES = 6 };
+
 /* What a sentence needs; texts made for it are kept until it is printed. */
 struct teller {
 	struct session *session;
@@ -46,8 +49,10 @@ struct teller {
 	const char *options;     /* load_words, */
 	const char *net_options; /* and those of commands with net times */
 	bool is_profile;         /* there are no single calls */
-	char room[6][OUT_NUMBER];
+	char room[NAMES][OUT_NUMBER];
 	size_t used;
+	char *names[NAMES];      /* the newest of those of sentences */
+	size_t named;
 };
 
 static const char *name_of(const struct teller *t, func_id func)
@@ -56,20 +61,34 @@ static const char *name_of(const struct teller *t, func_id func)
 	       "code that is not recorded";
 }
 
+/* The same for a sentence, until some others were asked for. */
+static const char *brief_of(struct teller *t, const char *name)
+{
+	char **const to = &t->names[t->named++ % NAMES];
+
+	mem_free(*to);
+	return *to = cells_name(name);
+}
+
+static const char *said(struct teller *t, func_id func)
+{
+	return brief_of(t, name_of(t, func));
+}
+
 static const char *time_of(struct teller *t, ticks time)
 {
-	return out_number_time(t->room[t->used++ % 6],
+	return out_number_time(t->room[t->used++ % NAMES],
 			       (double)session_ns(t->session, time));
 }
 
 static const char *count_of(struct teller *t, uint64_t count, const char *what)
 {
-	return out_number_many(t->room[t->used++ % 6], count, what);
+	return out_number_many(t->room[t->used++ % NAMES], count, what);
 }
 
 static const char *share_of(struct teller *t, double share)
 {
-	return out_number_share(t->room[t->used++ % 6],
+	return out_number_share(t->room[t->used++ % NAMES],
 				(uint64_t)(share * 10000 + 0.5), 10000);
 }
 
@@ -84,10 +103,10 @@ static const char *part_of(const struct explain_finding *f)
 static char *tell_uncounted(struct teller *t, const struct explain_finding *f)
 {
 	return mem_print("%s takes %s of the time%s itself: %s. %s of that is "
-			 "for %s.", name_of(t, f->func), share_of(t, f->share),
+			 "for %s.", said(t, f->func), share_of(t, f->share),
 			 t->found->has_switches ? " on the CPU" : "",
 			 time_of(t, f->time), part_of(f),
-			 name_of(t, f->other));
+			 said(t, f->other));
 }
 
 static char *tell_hot(struct teller *t, const struct explain_finding *f)
@@ -98,19 +117,19 @@ static char *tell_hot(struct teller *t, const struct explain_finding *f)
 	if (f->calls == 0 || (of->kind == FUNC_LUA && of->noted))
 		return tell_uncounted(t, f);
 	return mem_print("%s takes %s of the time%s itself: %s in %s, %s each. "
-			 "%s of that is for %s.", name_of(t, f->func),
+			 "%s of that is for %s.", said(t, f->func),
 			 share_of(t, f->share), t->found->has_switches ?
 			 " on the CPU" : "", time_of(t, f->time),
 			 count_of(t, f->calls, "calls"),
 			 time_of(t, f->calls ? f->time / f->calls : 0),
-			 part_of(f), name_of(t, f->other));
+			 part_of(f), said(t, f->other));
 }
 
 /* What slow calls did, if that is known. The caller frees the text. */
 static char *parts_of(struct teller *t, const struct explain_finding *f)
 {
 	const ticks part[] = { f->on, f->blocked, f->ready };
-	const char *const said[] = { "on the CPU for", "blocked for",
+	const char *const words[] = { "on the CPU for", "blocked for",
 				     "without a core for" };
 	char *all = mem_copy("");
 	bool is_first = true;
@@ -123,7 +142,7 @@ static char *parts_of(struct teller *t, const struct explain_finding *f)
 			continue;
 		all = mem_print("%s%s %s %s", before, !is_first ? "," :
 				f->few > 1 ? " Together they were" : " It was",
-				said[i], out_number_time(room,
+				words[i], out_number_time(room,
 				(double)session_ns(t->session, part[i])));
 		is_first = false;
 		mem_free(before);
@@ -142,14 +161,14 @@ static char *tell_slow(struct teller *t, const struct explain_finding *f)
 		text = mem_print("%s of %s took %s or more, the longest %s.%s%s"
 				 "%s Half of its %s took %s or less.",
 				 count_of(t, f->few, "calls"),
-				 name_of(t, f->func), time_of(t, f->least),
+				 said(t, f->func), time_of(t, f->least),
 				 time_of(t, f->time), collected, parts,
 				 parts[0] ? "." : "",
 				 count_of(t, f->calls, "calls"),
 				 time_of(t, f->typical));
 	else
 		text = mem_print("One call of %s took %s.%s%s%s Half of its %s "
-				 "took %s or less.", name_of(t, f->func),
+				 "took %s or less.", said(t, f->func),
 				 time_of(t, f->time), collected, parts,
 				 parts[0] ? "." : "",
 				 count_of(t, f->calls, "calls"),
@@ -161,9 +180,9 @@ static char *tell_slow(struct teller *t, const struct explain_finding *f)
 static char *tell_often(struct teller *t, const struct explain_finding *f)
 {
 	return mem_print("%s is called about %s for each call of %s: %s, %s of "
-			 "all calls.", name_of(t, f->func),
+			 "all calls.", said(t, f->func),
 			 count_of(t, f->calls / f->other_calls, "times"),
-			 name_of(t, f->other), count_of(t, f->calls, "calls"),
+			 said(t, f->other), count_of(t, f->calls, "calls"),
 			 share_of(t, f->share));
 }
 
@@ -175,12 +194,12 @@ static char *tell_sleep(struct teller *t, const struct explain_finding *f)
 	if (f->calls < 2)
 		return mem_print("Coroutine %" PRIu64 " of %s slept for %s in "
 				 "%s, until %s after the start.", f->coroutine,
-				 name_of(t, f->other), longest,
-				 name_of(t, f->func), time_of(t, since));
+				 said(t, f->other), longest,
+				 said(t, f->func), time_of(t, since));
 	return mem_print("Coroutine %" PRIu64 " of %s slept for %s in %s, "
 			 "until %s after the start. Coroutines sleep for %s on "
 			 "average otherwise.", f->coroutine,
-			 name_of(t, f->other), longest, name_of(t, f->func),
+			 said(t, f->other), longest, said(t, f->func),
 			 time_of(t, since), time_of(t, f->typical));
 }
 
@@ -198,25 +217,25 @@ static char *tell_wait(struct teller *t, const struct explain_finding *f)
 		return mem_print("Threads sleep for %s in no call that is "
 				 "recorded as one that waits. %s of that is "
 				 "in %s.%s", time_of(t, f->time), part_of(f),
-				 name_of(t, f->other), side);
+				 said(t, f->other), side);
 	return mem_print("%s waits for %s in %s, and runs for %s. %s of that "
-			 "is for %s%s%s.%s", name_of(t, f->func),
+			 "is for %s%s%s.%s", said(t, f->func),
 			 time_of(t, f->time), count_of(t, f->calls, "calls"),
 			 time_of(t, f->typical), part_of(f),
-			 name_of(t, f->other),
+			 said(t, f->other),
 			 f->through ? ", through " : "",
-			 f->through ? name_of(t, f->through) : "", side);
+			 f->through ? said(t, f->through) : "", side);
 }
 
 /* An object that no module holds, or has no symbol, is known by its address. */
-static const char *object_name(const struct teller *t, func_id place,
+static const char *object_name(struct teller *t, func_id place,
 			       uint64_t address, char room[24])
 {
 	const struct func *const f = place == 0 ? NULL :
 				     func_get(t->session->funcs, place);
 
 	snprintf(room, 24, "at 0x%" PRIx64, address);
-	return f && f->kind == FUNC_NATIVE ? f->name : room;
+	return f && f->kind == FUNC_NATIVE ? brief_of(t, f->name) : room;
 }
 
 static const struct explain_told *told_of(const struct teller *t,
@@ -226,7 +245,7 @@ static const struct explain_told *told_of(const struct teller *t,
 }
 
 /* For what holders wait themselves. The caller frees the text. */
-static char *chain_text(const struct teller *t, const struct explain_told *told)
+static char *chain_text(struct teller *t, const struct explain_told *told)
 {
 	char *all = mem_copy(""), room[24];
 
@@ -237,11 +256,11 @@ static char *chain_text(const struct teller *t, const struct explain_told *told)
 			before[0] ? before :
 			" In the longest wait, the thread of ",
 			before[0] ? ", whose thread" :
-			name_of(t, told->chain[0].holder),
+			said(t, told->chain[0].holder),
 			told->chain[i].place == 0 ? "the one " : "",
 			object_name(t, told->chain[i].place,
 				    told->chain[i].address, room),
-			name_of(t, told->chain[i].holder));
+			said(t, told->chain[i].holder));
 		mem_free(before);
 	}
 	return all;
@@ -258,7 +277,7 @@ static char *tell_lock(struct teller *t, const struct explain_finding *f)
 		why = mem_print(is_event ? " %s of that is until %s lets them "
 				"go on." : " %s of that is because of %s, "
 				"which has it meanwhile.",
-				time_of(t, f->typical), name_of(t, f->other));
+				time_of(t, f->typical), said(t, f->other));
 	}
 	text = mem_print("Threads wait for %s in %s for the %s %s, up to "
 			 "%" PRIu64 " at a time.%s%s%s", time_of(t, f->time),
@@ -275,7 +294,7 @@ static char *tell_join(struct teller *t, const struct explain_finding *f)
 	return mem_print("%s of %s %s ended, and nobody joined or detached %s "
 			 "until the end of the recording: that long, the "
 			 "memory of such a thread's stack is kept.",
-			 count_of(t, f->calls, "threads"), name_of(t, f->func),
+			 count_of(t, f->calls, "threads"), said(t, f->func),
 			 f->calls == 1 ? "has" : "have",
 			 f->calls == 1 ? "it" : "them");
 }
@@ -293,12 +312,12 @@ static char *tell_heap(struct teller *t, const struct explain_finding *f)
 
 	if (h->second)
 		snprintf(second, sizeof(second), "; %.1000s took %s",
-			 name_of(t, h->second), share_of(t, h->second_share));
+			 said(t, h->second), share_of(t, h->second_share));
 	return mem_print("Memory in use grows: by %s in the second half of the "
 			 "time, to %s. %s took %s of %s%s.%s",
 			 out_number_bytes(grown, (uint64_t)fmax(more, 0)),
 			 out_number_bytes(end, (uint64_t)all),
-			 name_of(t, f->func), share_of(t, f->share),
+			 said(t, f->func), share_of(t, f->share),
 			 h->stays > 0 ? "what stays in use" : "that", second,
 			 is_blurred ? " Lua that it runs took it: weft record "
 			 "--lua exact names the Lua function." : "");
@@ -477,7 +496,7 @@ static void print_text(struct teller *t)
 	if (t->found->count == 0 && t->found->top_share > 0)
 		out_print(stdout, "most of the time%s is that of %s: %s\n",
 			  t->found->has_switches ? " on the CPU" : "",
-			  name_of(t, t->found->top),
+			  said(t, t->found->top),
 			  share_of(t, t->found->top_share));
 	print_memory(t);
 	if (!t->found->has_switches && session_has_times(t->session))
@@ -572,7 +591,9 @@ static void print_json(struct teller *t)
 
 static enum cmd_exit explain(struct load *load, const char *traces)
 {
-	struct explain_told told[2];
+	char *(*const shorten)(const char *) = arg_json ? NULL : cells_name;
+	struct explain_told told[2] = { { .shorten = shorten },
+					{ .shorten = shorten } };
 	struct explain_seen seen;
 	struct explain found;
 	struct teller t = { .session = load->session, .found = &found,
@@ -598,6 +619,8 @@ static enum cmd_exit explain(struct load *load, const char *traces)
 		}
 	}
 	explain_unsee(&seen, told);
+	for (size_t i = 0; i < NAMES; i++)
+		mem_free(t.names[i]);
 	mem_free_all(options, net_options);
 	return status == 0 ? CMD_OK : CMD_UNREADABLE;
 }

@@ -111,7 +111,8 @@ static void take_stack(void *ctx, const struct snapshot_stack *s)
 }
 
 static int see_meanwhile(struct load *load, struct waits *w,
-			 const struct locks_turn *turn, char **text)
+			 const struct locks_turn *turn,
+			 struct explain_told *told)
 {
 	const ticks at = locks_late(turn);
 	struct meanwhile m = { w->stacks, turn->thread, 0 };
@@ -122,8 +123,8 @@ static int see_meanwhile(struct load *load, struct waits *w,
 		snapshots_each(s, load->session->funcs, take_stack, &m);
 	snapshots_free(s);
 	if (m.stack)
-		*text = stack_table_line(w->stacks, load->session->funcs,
-					 m.stack);
+		told->meanwhile = stack_table_line(w->stacks,
+			load->session->funcs, m.stack, told->shorten);
 	return status;
 }
 
@@ -147,8 +148,8 @@ static int see_holder(struct load *load, struct waits *w,
 	if (n == 0)
 		return 0;
 	told->held_by = stack_table_line(w->stacks, load->session->funcs,
-		caller_of(w, chain[n - 1].stack));
-	return see_meanwhile(load, w, &chain[n - 1], &told->meanwhile);
+		caller_of(w, chain[n - 1].stack), told->shorten);
+	return see_meanwhile(load, w, &chain[n - 1], told);
 }
 
 static struct explain_lock lock_of(const struct waits *w,
@@ -580,7 +581,6 @@ int explain_see(struct load *load, struct explain_seen *seen,
 		struct explain_told told[2])
 {
 	*seen = (struct explain_seen){ .sleeps = NULL };
-	told[0] = told[1] = (struct explain_told){ .held_by = NULL };
 	if (load->is_profile || load->is_part)
 		return 0;
 	return find_sleeps(load, seen) != 0 ||

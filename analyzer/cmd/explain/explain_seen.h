@@ -15,14 +15,17 @@ struct explain_told {
 		func_id holder;
 	} chain[EXPLAIN_CHAIN];
 	size_t chain_length;
+	/* What is shown of a name in what follows; NULL: all of it. Set by the
+	 * caller. */
+	char *(*shorten)(const char *name);
 	/* Of the last one of the chain: the stack that let others go on, and
 	 * what its thread was doing before; NULL: not known. */
 	char *held_by, *meanwhile;
 };
 
 /* Of a whole trace; else nothing is seen. told: of seen->lock, and of
- * seen->event. explain_unsee frees what it made, also where it fails. 0, or
- * -1: an error was added. */
+ * seen->event; only shorten is set. explain_unsee frees what it made, also
+ * where it fails. 0, or -1: an error was added. */
 int explain_see(struct load *, struct explain_seen *, struct explain_told[2]);
 /* How long Lua collected garbage in the slow call, if there is one; a few slow
  * calls are told only if they did not wait for a core or for somebody to want

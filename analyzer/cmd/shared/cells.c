@@ -6,21 +6,35 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
 #include "analyzer/out/out_escape.h"
+#include "analyzer/out/out_name.h"
 #include "analyzer/tables/metric.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* The columns of a name that stands in a sentence or a stack. */
+enum { NAME_COLUMNS = 72 };
+
+char *cells_name(const char *name)
+{
+	char *const safe = out_escape_terminal(name);
+	char *const cut = out_name_cut(safe, NAME_COLUMNS);
+
+	mem_free(safe);
+	return cut;
+}
+
 /* The place is made safe as a whole: a Lua source can hold any bytes. */
 void cells_print_frame(const char *mark, const char *name, const char *note,
 		       const struct func *f)
 {
-	char place[512] = "";
+	char place[512] = "", *const brief = cells_name(name);
 
 	if (f)
 		metric_place(place, sizeof(place), f);
-	out_print(stdout, "  %s %s%s%s%s", mark, name, note,
+	out_print(stdout, "  %s %s%s%s%s", mark, brief, note,
 		  place[0] ? "  " : "", place);
+	mem_free(brief);
 }
 
 uint32_t cells_tid(const struct session *s, uint32_t thread)
@@ -37,7 +51,7 @@ char *cells_stack(const struct stack_table *t, struct func_table *funcs,
 		  stack_id id, bool is_csv)
 {
 	return is_csv ? stack_table_text(t, funcs, id, ";") :
-	       stack_table_line(t, funcs, id);
+	       stack_table_line(t, funcs, id, cells_name);
 }
 
 ticks cells_since_start(const struct session *s, ticks t)

@@ -10,6 +10,9 @@
  * name; the function's file and line come last. f may be NULL. */
 void cells_print_frame(const char *mark, const char *name, const char *note,
 		       const struct func *f);
+/* A function's name for a sentence or a stack: a long one is shortened as
+ * out_name_cut does. Safe for a terminal. The caller frees it. */
+char *cells_name(const char *name);
 /* The tid and pid of an index; 0 beyond the session's. */
 uint32_t cells_tid(const struct session *, uint32_t thread);
 uint32_t cells_pid(const struct session *, uint32_t process);

@@ -19,8 +19,7 @@ struct path {
 	struct waits *waits;
 	/* By thread's index, or by process and serial: the track + 1. */
 	struct map *of_thread, *of_coroutine;
-	struct map *body_of;     /* by process and serial: a function of
-	                          * sampled Lua */
+	struct map *body_of;     /* by process and serial */
 	struct index *index;     /* by track, empty: not asked for yet */
 	const struct waits_span **spans; /* by thread, then by begin */
 	size_t span_count;
@@ -59,8 +58,7 @@ struct path *path_new(const struct session *s, const struct chronicle_found *f,
 		.span_count = w->span_count };
 	find_tracks(p);
 	for (size_t i = 0; i < s->coroutine_count; i++)
-		if (s->coroutines[i].body != 0 &&
-		    func_get(s->funcs, s->coroutines[i].body)->noted)
+		if (s->coroutines[i].body != 0)
 			*map_put(p->body_of, s->coroutines[i].process,
 				 s->coroutines[i].serial) =
 				s->coroutines[i].body;
@@ -80,6 +78,11 @@ void path_free(struct path *p)
 	map_free(p->of_coroutine);
 	map_free(p->body_of);
 	mem_free_all(p->index, p->spans, p->steps, p);
+}
+
+func_id path_body(const struct path *p, uint32_t process, uint64_t coroutine)
+{
+	return map_find(p->body_of, process, coroutine);
 }
 
 /* ---- what a lane shows at a moment -------------------------------------- */
@@ -195,7 +198,8 @@ static stack_id push_calls(struct path *p, uint32_t track, uint32_t span,
 		stack = push_open(p, s, is_body, &is_sampled, stack);
 		is_body = false;
 	}
-	if (is_body && body != 0)
+	if (is_body && body != 0 &&
+	    func_get(p->session->funcs, body)->noted)
 		stack = stack_table_push(p->waits->stacks, stack, body,
 					 STACK_BODY);
 	mem_free(at);

@@ -60,6 +60,9 @@ struct path_step *path_steps(struct path *, const struct path_who *,
 			     ticks from, ticks to, uint32_t depth,
 			     size_t *count);
 
+/* The function with which a coroutine begins; 0: it is not known. */
+func_id path_body(const struct path *, uint32_t process, uint64_t coroutine);
+
 /* Where the innermost function of a stack is a library's: the innermost one
  * that is not; else, and if that is not known, 0. */
 func_id path_caller(const struct waits *, stack_id);

@@ -6,6 +6,8 @@
 make_trace t coroutines=1 chunks=2 threads=3
 same call 0 "$W" path -n 4 --call body t
 same id 0 "$W" path --id 102 -n 3 --depth 1 t
+same by-body 0 "$W" path --id body --requests 2 --sums t
+same no-body 1 "$W" path --id made-up.lua t
 same mark 1 "$W" path --mark 'a..b' t
 "$W" path --call '*' --requests 50 --csv "$T/t" 2>/dev/null >"$T/steps"
 "$W" slow --sort wall -n 50 --csv '*' "$T/t" 2>/dev/null >"$T/slow"
