@@ -247,7 +247,8 @@ enum item_type {
 	                   * belongs to (0: none; the word may be missing), how
 	                   * many bytes it has in use, and at which tick it had
 	                   * these (likewise) */
-	ITEM_OFFCPU = 10, /* pairs of ticks, from and to. The first: the time
+	ITEM_OFFCPU = 10, /* what ITEM_SWITCHES says, in earlier versions:
+	                   * pairs of ticks, from and to. The first: the time
 	                   * for which switches are known. The others lie in
 	                   * it and rise: the thread did not run. An empty
 	                   * pair at the end of one: there was no core for it */
@@ -269,6 +270,12 @@ enum item_type {
 	                   * missing; then pairs: place, as in ITEM_SAMPLES
 	                   * (CODE of address 1: in no file), and how many
 	                   * samples fell there */
+	ITEM_SWITCHES = 17, /* ticks from and to: the time for which the
+	                   * thread's switches are known. Then bytes, the
+	                   * lowest of a word first: for each time at which it
+	                   * did not run three numbers in LEB128, in ticks: how
+	                   * long it had run before, how long it slept, and how
+	                   * long there was no core for it. The rest is 0 */
 };
 
 /* What ran while a reference was taken. */

@@ -374,6 +374,8 @@ static int check_item(const struct chunk *c, const uint64_t *item,
 		return check_hint(c, item);
 	case ITEM_OFFCPU:
 		return check_offcpu(item, n);
+	case ITEM_SWITCHES:
+		return check_offcpu(item, n < 3 ? n : 3);
 	case ITEM_SAMPLES:
 		return keep(&f->samples, item, "there are two lists of "
 			    "samples");

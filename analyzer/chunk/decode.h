@@ -159,13 +159,23 @@ struct chunk_vm {
 };
 void decode_vm(const struct chunk_item *, struct chunk_vm *);
 
-/* ITEM_OFFCPU: returns the number of pairs { from, to }, which begin at *pair.
- * The first pair is the time for which switches are known; the others are when
- * the thread did not run (they may be out of order, or outside the first). */
-size_t decode_offcpu(const struct chunk_item *, const uint64_t **pair);
-/* Did the thread have no core in the i-th of n pairs? An empty one at its end
- * says so. */
-bool decode_offcpu_is_ready(const uint64_t *pair, size_t i, size_t n);
+/* The time, in ticks, for which a thread's switches are known: from < to. */
+struct chunk_switches {
+	uint64_t from, to;
+	const struct chunk_item *item; /* borrowed; this and what follows is */
+	uint64_t at;                   /* for decode_next_away */
+	size_t next;
+};
+/* A time at which the thread did not run: until `ready` it slept, then it had
+ * no core. Either part may be empty. */
+struct chunk_away { uint64_t from, ready, to; };
+
+/* ITEM_SWITCHES or ITEM_OFFCPU. False: the item is neither, or nothing is
+ * known. */
+bool decode_switches(const struct chunk_item *, struct chunk_switches *);
+/* The next time; the first one, if s is new. They rise, do not overlap, are not
+ * empty, and lie between s->from and s->to. */
+bool decode_next_away(struct chunk_switches *s, struct chunk_away *);
 
 /* The chunk's ITEM_SAMPLES: where the thread's program counter was, once in
  * each period ns (> 0) that it spent on a CPU between the ticks from and to,

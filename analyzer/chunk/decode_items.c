@@ -120,16 +120,72 @@ void decode_vm(const struct chunk_item *item, struct chunk_vm *vm)
 	vm->read = item->n > 6 ? item->word[6] : 0;
 }
 
-size_t decode_offcpu(const struct chunk_item *item, const uint64_t **pair)
+bool decode_switches(const struct chunk_item *item, struct chunk_switches *s)
 {
-	*pair = item->word + 1;
-	return (item->n - 1) / 2;
+	if ((item->type != ITEM_SWITCHES && item->type != ITEM_OFFCPU) ||
+	    item->n < 3 || item->word[2] <= item->word[1])
+		return false;
+	*s = (struct chunk_switches){ .item = item, .from = item->word[1],
+		.to = item->word[2], .at = item->word[1] };
+	return true;
 }
 
-bool decode_offcpu_is_ready(const uint64_t *pair, size_t i, size_t n)
+/* LEB128. Where the item ends there are zeros. */
+static uint64_t next_number(struct chunk_switches *s)
 {
-	return i + 1 < n && pair[2 * i + 2] == pair[2 * i + 1] &&
-	       pair[2 * i + 3] == pair[2 * i + 1];
+	const uint64_t *const word = s->item->word + 3;
+	uint64_t number = 0;
+
+	for (unsigned shift = 0; s->next / 8 < s->item->n - 3; shift += 7) {
+		const uint64_t byte = word[s->next / 8] >> s->next % 8 * 8;
+
+		s->next++;
+		if (shift < 64)
+			number |= (byte & 127) << shift;
+		if ((byte & 128) == 0)
+			break;
+	}
+	return number;
+}
+
+/* That much later, but not after the last that is known. */
+static uint64_t later(const struct chunk_switches *s, uint64_t at, uint64_t n)
+{
+	return n < s->to - at ? at + n : s->to;
+}
+
+/* Of pairs, what is out of order or outside does not count. */
+static bool next_pair(struct chunk_switches *s, struct chunk_away *away)
+{
+	const uint64_t *const pair = s->item->word + 1;
+	const size_t n = (s->item->n - 1) / 2;
+
+	while (++s->next < n) {
+		const uint64_t *const p = pair + 2 * s->next;
+		const bool is_ready = s->next + 1 < n && p[2] == p[1] &&
+				      p[3] == p[1];
+
+		away->from = p[0] < s->at ? s->at : p[0];
+		away->to = p[1] > s->to ? s->to : p[1];
+		away->ready = is_ready ? away->from : away->to;
+		if (away->from < away->to)
+			return true;
+	}
+	return false;
+}
+
+bool decode_next_away(struct chunk_switches *s, struct chunk_away *away)
+{
+	if (s->item->type == ITEM_OFFCPU) {
+		if (!next_pair(s, away))
+			return false;
+	} else {
+		away->from = later(s, s->at, next_number(s));
+		away->ready = later(s, away->from, next_number(s));
+		away->to = later(s, away->ready, next_number(s));
+	}
+	s->at = away->to;
+	return away->from < away->to;
 }
 
 bool decode_next_segment(const struct chunk *c, struct chunk_segment *s)

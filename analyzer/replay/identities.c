@@ -213,17 +213,14 @@ uint64_t replay_ns(const struct chunk_header *h, ticks n)
 }
 
 /* How long the thread ran between these times, by its switches, in ns. */
-static uint64_t ran(const struct chunk_header *h, const uint64_t *pair,
-		    size_t n, ticks from, ticks to)
+static uint64_t ran(const struct chunk_header *h, struct chunk_switches s,
+		    ticks from, ticks to)
 {
-	ticks on = common(pair[0], pair[1], from, to);
+	ticks on = common(s.from, s.to, from, to);
+	struct chunk_away away;
 
-	for (size_t i = 1; i < n; i++) {
-		const ticks off = common(pair[2 * i], pair[2 * i + 1], from,
-					 to);
-
-		on -= off < on ? off : on;
-	}
+	while (decode_next_away(&s, &away))
+		on -= common(away.from, away.to, from, to);
 	return replay_ns(h, on);
 }
 
@@ -239,12 +236,12 @@ static bool is_too_long(uint64_t on, uint64_t cpu)
  * of that is not known: the CPU time that is left belongs to the time before
  * the next chunk's pair. */
 static bool contradicts_clock(struct stream *st, const struct chunk_header *h,
-			      const uint64_t *pair, size_t n)
+			      const struct chunk_switches *s)
 {
 	const ticks middle = h->pair_tick < h->tick_begin ? h->tick_begin :
 			     h->pair_tick;
-	const uint64_t before = ran(h, pair, n, h->tick_begin, middle);
-	const uint64_t after = ran(h, pair, n, middle, h->tick_end);
+	const uint64_t before = ran(h, *s, h->tick_begin, middle);
+	const uint64_t after = ran(h, *s, middle, h->tick_end);
 	const uint64_t cpu = h->cpu_end > h->cpu_begin ?
 			     h->cpu_end - h->cpu_begin : 0;
 	const bool follows = st->cpu_at != 0 && st->cpu_at == h->cpu_begin &&
@@ -263,33 +260,23 @@ static void add_offcpu(struct replay *r, struct stream *st,
 		       const struct chunk_item *item)
 {
 	struct thread *const t = &r->session->threads[st->thread];
-	const uint64_t *pair;
-	const size_t n = decode_offcpu(item, &pair);
-	ticks from;
+	struct chunk_switches s;
+	struct chunk_away away;
 
-	if (n == 0 || pair[1] <= pair[0] ||
-	    contradicts_clock(st, h, pair, n))
+	if (!decode_switches(item, &s) || contradicts_clock(st, h, &s))
 		return;
 	cct_collect_cpu(r->session->cct);
-	t->known += pair[1] - pair[0];
-	replay_time_add_edge(&st->own, pair[0], CPU_ON);
-	from = pair[0];
-	for (size_t i = 1; i < n; i++) {
-		ticks begin = pair[2 * i], end = pair[2 * i + 1];
-
-		/* What is out of order or outside does not count. */
-		begin = begin < from ? from : begin;
-		end = end > pair[1] ? pair[1] : end;
-		if (end <= begin)
-			continue;
-		t->offcpu += end - begin;
-		replay_time_add_edge(&st->own, begin,
-				     decode_offcpu_is_ready(pair, i, n) ?
-				     CPU_READY : CPU_OFF);
-		replay_time_add_edge(&st->own, end, CPU_ON);
-		from = end;
+	t->known += s.to - s.from;
+	replay_time_add_edge(&st->own, s.from, CPU_ON);
+	while (decode_next_away(&s, &away)) {
+		t->offcpu += away.to - away.from;
+		if (away.from < away.ready)
+			replay_time_add_edge(&st->own, away.from, CPU_OFF);
+		if (away.ready < away.to)
+			replay_time_add_edge(&st->own, away.ready, CPU_READY);
+		replay_time_add_edge(&st->own, away.to, CPU_ON);
 	}
-	replay_time_add_edge(&st->own, pair[1], CPU_UNKNOWN);
+	replay_time_add_edge(&st->own, s.to, CPU_UNKNOWN);
 }
 
 /* The dictionary, and what its functions are called: each has one hint a chunk,
@@ -450,6 +437,5 @@ void replay_identities_switches(struct replay *r, struct stream *st,
 		return;
 	st->own.count = 0;
 	while (decode_next_item(chunk, &item))
-		if (item.type == ITEM_OFFCPU)
-			add_offcpu(r, st, &chunk->header, &item);
+		add_offcpu(r, st, &chunk->header, &item);
 }

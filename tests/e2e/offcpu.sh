@@ -14,14 +14,14 @@ if no_switches; then
 	exit 77
 fi
 
-# Of several copies of a chunk the last, longest one holds; the first pair is
+# Of several copies of a chunk the last, longest one holds; the first span is
 # the time for which the switches are known.
 is_away() {
 	record -q -- "$T/naps" || fail "weft record fails"
 	"$WEFT" dump --raw "$T/trace" >"$T/raw" || fail "weft dump fails"
 	hz=$("$WEFT" info "$T/trace" | sed -n 's/^clock *\([0-9]*\) ticks.*/\1/p')
 	awk -v hz="$hz" -v truth="$(cat "$T/out")" '
-	/ offcpu / {
+	/ switches / {
 		sum = 0; known = 0
 		for (i = 4; i <= NF; i++) {
 			split($i, p, "-")

@@ -22,7 +22,7 @@ if [ $status != 77 ]; then
 	grep -q 'note "samples.why-not" ".*forbidden' "$T/dump" ||
 		grep -q 'note "samples.why-not" "kernel' "$T/dump" ||
 		fail "no reason"
-	grep -qE '^  item @[0-9]+ (samples|offcpu) ' "$T/dump" &&
+	grep -qE '^  item @[0-9]+ (samples|switches) ' "$T/dump" &&
 		fail "samples from nowhere"
 fi
 

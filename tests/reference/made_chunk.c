@@ -145,13 +145,37 @@ void made_chunk_begin(struct made *m, struct made_thread *t, int level)
 		put_stack(m, t, b->tick);
 }
 
+/* What switches tell: of each time without the CPU three numbers, as SWITCHES has
+ * them; or pairs, as OFFCPU has them. */
+static void put_aways(struct chunk_build *b, uint64_t from, uint64_t to,
+		      const uint64_t *number, size_t n, bool as_pairs)
+{
+	const size_t at = cb_item(b);
+
+	cb_item_word(b, from);
+	cb_item_word(b, to);
+	for (size_t i = 0; as_pairs && i < n; i += 3) {
+		const uint64_t begin = from + number[i];
+
+		from = begin + number[i + 1] + number[i + 2];
+		cb_item_word(b, begin);
+		cb_item_word(b, from);
+		for (int k = 0; k < 2 && number[i + 2] > 0; k++)
+			cb_item_word(b, from);
+	}
+	if (!as_pairs)
+		cb_numbers(b, number, n);
+	cb_item_end(b, at, as_pairs ? ITEM_OFFCPU : ITEM_SWITCHES);
+}
+
 /* For some of a chunk's time the thread's switches are known. */
-static void put_offcpu(struct made *m, struct made_thread *t)
+static void put_switches(struct made *m, struct made_thread *t)
 {
 	struct chunk_build *const b = t->stream[0].build;
 	const uint64_t begin = b->header.tick_begin, span = m->now - begin;
-	uint64_t from = begin, to = m->now;
-	size_t at;
+	uint64_t from = begin, to = m->now, last;
+	uint64_t number[3 * 5];
+	size_t n = 0;
 
 	if (made_chance(m, m->watched == 1 ? 40 : 3)) {
 		from += made_random(m, span / 2 + 1);
@@ -159,28 +183,25 @@ static void put_offcpu(struct made *m, struct made_thread *t)
 	}
 	if (from >= to)
 		return;
-	at = cb_item(b);
-	cb_item_word(b, from);
-	cb_item_word(b, to);
 	fprintf(m->log, "known %u %llu %llu\n", t->serial,
 		(unsigned long long)from, (unsigned long long)to);
-	for (uint64_t i = made_random(m, 5); i > 0 && from + 2 < to; i--) {
-		const uint64_t a = from + made_random(m, (to - from) / 2 + 1);
+	last = from;
+	for (uint64_t i = made_random(m, 5); i > 0 && last + 2 < to; i--) {
+		const uint64_t a = last + made_random(m, (to - last) / 2 + 1);
 		const uint64_t z = a + 1 + made_random(m, (to - a) / 2 + 1);
 
 		if (z > to)
 			break;
 		const int is_ready = made_chance(m, 2);
 
-		for (int k = 0; k <= is_ready; k++) {
-			cb_item_word(b, k ? z : a);
-			cb_item_word(b, z);
-		}
+		number[n++] = a - last;
+		number[n++] = is_ready ? 0 : z - a;
+		number[n++] = is_ready ? z - a : 0;
 		fprintf(m->log, "off %u %llu %llu %d\n", t->serial,
 			(unsigned long long)a, (unsigned long long)z, is_ready);
-		from = z;
+		last = z;
 	}
-	cb_item_end(b, at, ITEM_OFFCPU);
+	put_aways(b, from, to, number, n, made_chance(m, 4));
 }
 
 /* What interrupted a chunk is closed before it. */
@@ -195,7 +216,7 @@ void made_chunk_end(struct made *m, struct made_thread *t, int level,
 	if (level == 0) {
 		made_chunk_end(m, t, 1, 0);
 		if (t->is_watched)
-			put_offcpu(m, t);
+			put_switches(m, t);
 	}
 	s->end = level == 0 ? m->now : b->tick;
 	s->written += b->header.records;

@@ -77,6 +77,32 @@ static inline void cb_string(struct chunk_build *b, const char *text)
 	}
 }
 
+/* Numbers in LEB128, as docs/format.md has them for SWITCHES, in words. */
+static inline void cb_numbers(struct chunk_build *b, const uint64_t *number,
+			      size_t n)
+{
+	uint64_t word = 0;
+	unsigned bits = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t left = number[i];
+
+		do {
+			const uint64_t more = left > 127 ? 128 : 0;
+
+			word |= (left % 128 | more) << bits;
+			left /= 128;
+			bits += 8;
+			if (bits == 64) {
+				cb_item_word(b, word);
+				word = bits = 0;
+			}
+		} while (left > 0);
+	}
+	if (bits > 0)
+		cb_item_word(b, word);
+}
+
 /* Items: begin, words and strings, end. */
 static inline size_t cb_item(struct chunk_build *b)
 {

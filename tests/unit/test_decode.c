@@ -513,17 +513,18 @@ void test_decode_refuses_bad_offcpu(void)
 		{ 10, UINT64_MAX, "beyond 2^63" },
 	};
 
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 8; i++) {
+		const uint64_t to = bad[i / 2].to;
 		size_t at;
 
 		cb_begin(&b, 1, 1, 0, 0);
 		at = cb_item(&b);
-		cb_item_word(&b, bad[i].from);
-		if (bad[i].to)
-			cb_item_word(&b, bad[i].to);
-		cb_item_end(&b, at, ITEM_OFFCPU);
+		cb_item_word(&b, bad[i / 2].from);
+		if (to)
+			cb_item_word(&b, to);
+		cb_item_end(&b, at, i % 2 ? ITEM_OFFCPU : ITEM_SWITCHES);
 		cb_end(&b, 0);
-		CHECK(refused(bad[i].why));
+		CHECK(refused(bad[i / 2].why));
 	}
 }
 

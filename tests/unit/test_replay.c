@@ -242,9 +242,14 @@ void test_replay_knows_time_off_the_cpu_and_for_how_long(void)
 		{ 10, 90, 20, 30, 40, 60 },
 		{ 100, 150, 90, 110, 105, 120, 140, 200 },
 	};
+	static const enum item_type types[] = { ITEM_OFFCPU, ITEM_OFFCPU,
+						ITEM_SWITCHES, ITEM_NOTHING };
+	/* From 210 on. The second time goes beyond the end. */
+	static const uint64_t numbers[] = { 5, 20, 10, 7, 0, UINT64_MAX,
+					    1, 1, 1 };
 
 	begin(NULL, NULL);
-	for (uint64_t i = 0; i < 3; i++) {
+	for (uint64_t i = 0; i < 4; i++) {
 		const size_t n = i == 0 ? 6 : 8;
 		size_t at;
 
@@ -252,12 +257,17 @@ void test_replay_knows_time_off_the_cpu_and_for_how_long(void)
 		at = cb_item(&b);
 		for (size_t k = 0; i < 2 && k < n; k++)
 			cb_item_word(&b, pairs[i][k]);
-		cb_item_end(&b, at, i < 2 ? ITEM_OFFCPU : ITEM_NOTHING);
+		if (types[i] == ITEM_SWITCHES) {
+			cb_item_word(&b, 210);
+			cb_item_word(&b, 290);
+			cb_numbers(&b, numbers, 9);
+		}
+		cb_item_end(&b, at, types[i]);
 		give(i * 100 + 100);
 	}
 	end();
-	CHECK_EQ(session->threads[0].known, 80 + 50);
-	CHECK_EQ(session->threads[0].offcpu, 10 + 20 + 20 + 10);
+	CHECK_EQ(session->threads[0].known, 80 + 50 + 80);
+	CHECK_EQ(session->threads[0].offcpu, 10 + 20 + 20 + 10 + 30 + 38);
 	clean();
 }
 

@@ -95,14 +95,22 @@ static void print_pair(const struct chunk_item *item)
 	print_string(&value);
 }
 
-/* Spans in which the thread was off the CPU, as pairs of ticks. */
-static void print_offcpu(const struct chunk_item *item)
+/* The time for which switches are known; in it, when the thread did not run: it
+ * slept from - to, or had no core from = to. In ticks. */
+static void print_switches(const struct chunk_item *item)
 {
-	const uint64_t *pair;
-	const size_t count = decode_offcpu(item, &pair);
+	struct chunk_switches s;
+	struct chunk_away away;
 
-	for (size_t i = 0; i < count; i++)
-		printf(" %" PRIu64 "-%" PRIu64, pair[2 * i], pair[2 * i + 1]);
+	if (!decode_switches(item, &s))
+		return;
+	printf(" %" PRIu64 "-%" PRIu64, s.from, s.to);
+	while (decode_next_away(&s, &away)) {
+		if (away.from < away.ready)
+			printf(" %" PRIu64 "-%" PRIu64, away.from, away.ready);
+		if (away.ready < away.to)
+			printf(" %" PRIu64 "=%" PRIu64, away.ready, away.to);
+	}
 }
 
 /* A Lua state: how its frames are read follows from the flags. fiber: the
@@ -264,7 +272,8 @@ static const struct {
 	{ ITEM_LABEL, "label", print_pair },
 	{ ITEM_PROCESS, "process", print_process },
 	{ ITEM_VM, "vm", print_vm },
-	{ ITEM_OFFCPU, "offcpu", print_offcpu },
+	{ ITEM_OFFCPU, "offcpu", print_switches },
+	{ ITEM_SWITCHES, "switches", print_switches },
 	{ ITEM_NOTE, "note", print_pair },
 	{ ITEM_UNTOLD_RETURN, "late", print_late },
 	{ ITEM_COUNTED, "counted", print_counted },

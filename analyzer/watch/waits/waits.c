@@ -201,18 +201,17 @@ static void on_chunk_begin(void *ctx, const struct replay_event *e,
 {
 	struct waits_times *const t = times(ctx, e->thread);
 	struct chunk_item item = { 0 };
-	const uint64_t *pair;
+	struct chunk_switches s;
 
 	if (e->level > 0)
 		return;
 	t->is_ended = (chunk->header.flags & CHUNK_LAST) != 0;
 	t->known_from = t->known_to = 0;
 	while (decode_next_item(chunk, &item)) {
-		if (item.type != ITEM_OFFCPU ||
-		    decode_offcpu(&item, &pair) == 0)
+		if (!decode_switches(&item, &s))
 			continue;
-		t->known_from = pair[0];
-		t->known_to = pair[1];
+		t->known_from = s.from;
+		t->known_to = s.to;
 	}
 }
 

@@ -2,14 +2,16 @@
  * Does not know where the switches come from.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/process/offcpu.h"
+#include "tracer/recorder/base/grow.h"
 
 #include <assert.h>
-#include <stdlib.h>
+#include <string.h>
 
 enum {
-	MAX_SPANS = 4096,          /* kept of a thread until its chunk comes */
+	MAX_SPANS = 16384,         /* kept of a thread until its chunk comes */
 	SURE_PART = 100000,        /* of a second, which is more than a tick
 				    * can be wrong by */
+	MAX_SPAN_BYTES = 30,       /* three numbers of 64 bits in LEB128 */
 };
 
 static void begin_spans(struct offcpu *o, uint64_t at, enum offcpu_place place)
@@ -29,12 +31,10 @@ void offcpu_begin(struct offcpu *o, uint64_t at, enum offcpu_place away)
 /* False: no memory. */
 static bool add_span(struct offcpu *o, uint64_t at)
 {
-	if (!o->span)
-		o->span = malloc(MAX_SPANS * sizeof(*o->span));
-	if (!o->span)
-		return false;
 	if (o->spans == MAX_SPANS)
 		begin_spans(o, o->known_to, o->place);
+	if (!grow(&o->span, &o->room, o->spans + 1, sizeof(*o->span)))
+		return false;
 	o->span[o->spans++] = (struct offcpu_span){ o->known_to,
 		o->place == OFFCPU_READY ? o->known_to : at, at };
 	return true;
@@ -125,26 +125,39 @@ static void settle_place(struct offcpu *o, const struct chunk_header *h)
 	o->known_to = o->read_to;
 }
 
-static uint32_t put_pair(uint64_t *to, uint32_t n, uint64_t from, uint64_t end)
+/* LEB128: seven bits a byte, the lowest first; the eighth says that more
+ * follow. */
+static size_t put_number(uint8_t *to, uint64_t n)
 {
-	to[n] = from;
-	to[n + 1] = end;
-	return n + 2;
+	size_t bytes = 0;
+
+	for (; n > 127; n >>= 7)
+		to[bytes++] = (uint8_t)(n | 128);
+	to[bytes++] = (uint8_t)n;
+	return bytes;
 }
 
-/* 0: there is no room. */
-static uint32_t put_span(uint64_t *to, uint32_t n, uint32_t room,
-			 struct offcpu_span s)
+/* Spans, as bytes of the item. */
+struct put {
+	uint8_t *to;
+	size_t n, room;
+	uint64_t at;               /* the end of the last span */
+};
+
+/* False: there is no room. */
+static bool put_span(struct put *p, struct offcpu_span s)
 {
-	if (n + (s.from < s.ready ? 2 : 0) + (s.ready < s.to ? 4 : 0) > room)
-		return 0;
-	if (s.from < s.ready)
-		n = put_pair(to, n, s.from, s.ready);
-	if (s.ready < s.to) {
-		n = put_pair(to, n, s.ready, s.to);
-		n = put_pair(to, n, s.to, s.to);
-	}
-	return n;
+	uint8_t bytes[MAX_SPAN_BYTES];
+	size_t n = put_number(bytes, s.from - p->at);
+
+	n += put_number(bytes + n, s.ready - s.from);
+	n += put_number(bytes + n, s.to - s.ready);
+	if (n > p->room - p->n)
+		return false;
+	memcpy(p->to + p->n, bytes, n);
+	p->n += n;
+	p->at = s.to;
+	return true;
 }
 
 /* A span that ends after the chunk is also the next one's. */
@@ -165,9 +178,9 @@ uint32_t offcpu_item(struct offcpu *o, const struct chunk_header *h,
 		     uint64_t *to, uint32_t room)
 {
 	struct offcpu seen = *o;
-	uint32_t n = 3, next;
+	uint32_t n = 3;
 
-	if (room < 3)
+	if (room < n)
 		return 0;
 	settle_place(&seen, h);
 	if ((h->flags & CHUNK_PARTIAL) == 0)
@@ -176,23 +189,23 @@ uint32_t offcpu_item(struct offcpu *o, const struct chunk_header *h,
 	to[2] = clip(seen.known_to, h);
 	if (seen.known_from == 0 || to[1] >= to[2])
 		return 0;
+	struct put put = { .to = (uint8_t *)(to + n), .at = to[1],
+			   .room = (room - n) * sizeof(*to) };
 	for (uint32_t i = 0; i < seen.spans; i++) {
 		const struct offcpu_span whole = seen.span[i];
 		const struct offcpu_span s = { clip(whole.from, h),
 			clip(whole.ready, h), clip(whole.to, h) };
 
-		if (s.from >= s.to)
-			continue;
-		next = put_span(to, n, room, s);
-		if (next == 0) {
+		if (s.from < s.to && !put_span(&put, s)) {
 			/* What is left out makes the rest unknown. */
 			to[2] = s.from;
 			break;
 		}
-		n = next;
 	}
 	if ((h->flags & CHUNK_PARTIAL) == 0)
 		forget_until(o, h->tick_end);
-	to[0] = item_put(ITEM_OFFCPU, n);
+	memset(put.to + put.n, 0, -put.n % sizeof(*to));
+	n += (uint32_t)((put.n + sizeof(*to) - 1) / sizeof(*to));
+	to[0] = item_put(ITEM_SWITCHES, n);
 	return n;
 }

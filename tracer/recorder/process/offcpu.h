@@ -25,6 +25,7 @@ struct offcpu {
 	                            * was if it was not on a CPU: OFF, READY;
 	                            * UNSEEN: nobody knows */
 	struct offcpu_span *span;  /* never freed */
+	size_t room;               /* for so many */
 	uint32_t spans, settled;   /* the first ones: by offcpu_waited */
 	uint64_t waited;           /* for cores, until the last settled one;
 	                            * UINT64_MAX: nobody knows */
@@ -47,10 +48,10 @@ void offcpu_reach(struct offcpu *o, uint64_t at);
  * may have the same, or as much as it is long. */
 void offcpu_waited(struct offcpu *o, uint64_t at, uint64_t all);
 
-/* Write the chunk's ITEM_OFFCPU to the room words at to. Returns its words with
- * the head word. 0: nothing is known of the chunk's time, or no room. Where
- * not all spans have room, the known time ends before the first that has none.
- * Spans that end within the chunk are forgotten, unless it is PARTIAL: ask once
- * for each other chunk, in the order of the stream. */
+/* Write the chunk's ITEM_SWITCHES to the room words at to. Returns its words
+ * with the head word. 0: nothing is known of the chunk's time, or no room.
+ * Where not all spans have room, the known time ends before the first that has
+ * none. Spans that end within the chunk are forgotten, unless it is PARTIAL:
+ * ask once for each other chunk, in the order of the stream. */
 uint32_t offcpu_item(struct offcpu *o, const struct chunk_header *h,
 		     uint64_t *to, uint32_t room);
