@@ -33,9 +33,9 @@ struct row {
 	struct heap_row h;
 	/* The same as whole numbers. growth, lasting: 0: it shrinks. _error:
 	 * standard errors. */
-	uint64_t in_use, blocks, lasting, growth, before, taken, allocations,
-		 freed, frees;
-	uint64_t in_use_error, taken_error;
+	uint64_t in_use, blocks, at_peak, lasting, growth, before, taken,
+		 allocations, freed, frees;
+	uint64_t in_use_error, at_peak_error, taken_error;
 	char *name;              /* whole; mem_free frees it */
 };
 
@@ -74,6 +74,11 @@ static const struct metric heap_metrics[] = {
 	  "were noted", AT(in_use_error), get_bytes, .drop = 4 },
 	COUNT("blocks", blocks, "how many blocks that is",
 	      .key = "in_use_blocks"),
+	BYTES("at-peak", at_peak, "bytes in use when the program had most in "
+	      "use", .key = "at_peak_bytes"),
+	{ "at-peak-error", METRIC_COUNT, METRIC_DROP_EMPTY, "\302\261",
+	  "at_peak_error_bytes", "standard error of at-peak",
+	  AT(at_peak_error), get_bytes, .drop = 4 },
 	BYTES("lasting", lasting, "bytes that last, more than before: in use "
 	      "all through the second half of the time since --from, less "
 	      "those all through its first half", .key = "lasting_bytes"),
@@ -102,11 +107,17 @@ static const struct metric heap_metrics[] = {
 };
 
 #define CSV_COLUMNS "in-use,blocks,growth,before,allocated,allocations," \
-	"freed,frees,lifetime,in-use-error,allocated-error,name,lasting"
+	"freed,frees,lifetime,in-use-error,allocated-error,name,lasting," \
+	"at-peak,at-peak-error"
 static const struct metric_view heap_view = {
 	heap_metrics,
 	"in-use,in-use-error,blocks,allocated,allocated-error,allocations,"
 	"lifetime,name", CSV_COLUMNS
+};
+static const struct metric_view peak_view = {
+	heap_metrics,
+	"at-peak,at-peak-error,in-use,in-use-error,blocks,allocated,"
+	"allocated-error,allocations,lifetime,name", CSV_COLUMNS
 };
 static const struct metric_view growth_view = {
 	heap_metrics,
@@ -197,6 +208,8 @@ static void fill(struct row *r)
 
 	r->in_use = whole(h->is.in_use.bytes);
 	r->blocks = whole(h->is.in_use.blocks);
+	r->at_peak = whole(h->at_most.bytes);
+	r->at_peak_error = whole(cct_heap_error(&h->at_most));
 	r->lasting = whole(heap_lasting(h, 0, HEAP_POINTS - 1));
 	r->growth = whole(h->is.in_use.bytes - h->before.bytes);
 	r->before = whole(h->before.bytes);
@@ -209,12 +222,13 @@ static void fill(struct row *r)
 }
 
 static void print_rows(struct reading *r, const struct heap *h,
-		       const struct heap_table *t)
+		       const struct heap_table *t,
+		       const struct metric_view *view)
 {
 	struct row *const rows = mem_alloc((t->count + 1) * sizeof(*rows));
 	struct session *const s = r->load.session;
 	const struct metric *const by = table_args.sort ? table_args.sort :
-		metric_first(r->load.want.from > 0 ? &growth_view : &heap_view);
+					metric_first(view);
 	size_t n;
 
 	for (size_t i = 0; i < t->count; i++)
@@ -398,7 +412,7 @@ static void print_nothing(const struct session *s, const struct heap_table *t)
 }
 
 static void print_sums(const struct session *s, const struct heap_table *t,
-		       bool has_end)
+		       bool has_end, bool by_peak)
 {
 	const uint64_t most_ns = session_ns(s, t->most_at -
 					    session_first_tick(s));
@@ -418,11 +432,11 @@ static void print_sums(const struct session *s, const struct heap_table *t,
 	print_sum(has_end ? "in use then" : "still in use at the end",
 		  &t->all.is.in_use);
 	print_sum("taken", &t->all.is.taken);
-	print_sum(most, &t->most);
-	if (!has_end && t->all.is.in_use.bytes < t->most.bytes / 2)
-		table_note("most of that was given back before the end: --at "
-			   "%" PRIu64 "ms shows who had it",
-			   most_ns / 1000000);
+	print_sum(most, &t->all.at_most);
+	if (by_peak)
+		table_note("most of that was given back before the end: "
+			   "at-peak is who had it; --at %" PRIu64 "us shows "
+			   "that time, and so any other", most_ns / 1000 + 1);
 	if (session_note(s, "duty"))
 		table_note("recording was off at times (--duty): what was "
 			   "given back then counts as in use");
@@ -499,14 +513,24 @@ static int heap_prepare(struct reading *r)
 	if (arg_output && strcmp(arg_output, "-") == 0)
 		return err_add("a profile is binary: give -o the name of a "
 			       "file");
-	return table_choose(&r->table, filter_args_has(FILTER_SET(FROM)) ?
-			    &growth_view : &heap_view);
+	return table_choose(&r->table, &heap_view);
+}
+
+/* At the end of what gives all back, there is little to see. */
+static const struct metric_view *choose_view(const struct reading *r,
+					     const struct heap_table *t,
+					     ticks to)
+{
+	return r->load.want.from > 0 ? &growth_view :
+	       to == UINT64_MAX && t->all.is.in_use.bytes < t->most.bytes / 2 ?
+	       &peak_view : &heap_view;
 }
 
 static enum cmd_exit heap_print(struct reading *r)
 {
 	struct session *const s = r->load.session;
 	ticks to = r->load.want.to > 0 ? r->load.want.to : UINT64_MAX;
+	const struct metric_view *view;
 	enum cmd_exit status = CMD_OK;
 	struct heap_table t;
 	uint8_t *threads;
@@ -531,9 +555,11 @@ static enum cmd_exit heap_print(struct reading *r)
 	print_beside(s, &u.heap, &t);
 	if (r->load.want.from > 0 && t.mean == 0)
 		print_cycles(s, &u, r->load.want.from, to);
-	print_sums(s, &t, to != UINT64_MAX);
+	view = choose_view(r, &t, to);
+	table_choose(&r->table, view);
+	print_sums(s, &t, to != UINT64_MAX, view == &peak_view);
 	if (!arg_output)
-		print_rows(r, &u.heap, &t);
+		print_rows(r, &u.heap, &t, view);
 	else if (write_profile(s, &u.heap, &t) != 0)
 		status = CMD_UNREADABLE;
 	mem_free_all(t.rows, threads, unseen);
@@ -559,6 +585,8 @@ const struct cmd cmd_heap = {
 	"no hooks.\n"
 	"\n"
 	"in-use is what the stack took and nobody had given back at the end.\n"
+	"If the program gives most back before, rows are those of the moment\n"
+	"when most was in use: at-peak.\n"
 	"It may be needed: weft does not know what the program can still\n"
 	"reach. --at shows what was in use at another time. --from and --to\n"
 	"show what happened in between: growth is how much more was in use at\n"

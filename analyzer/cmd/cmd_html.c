@@ -11,6 +11,7 @@
 #include "analyzer/out/page/page.h"
 #include "analyzer/replay/tee.h"
 #include "analyzer/tables/filter.h"
+#include "analyzer/watch/heap.h"
 
 #include <string.h>
 
@@ -57,6 +58,8 @@ struct in_time {
 	struct waits waits;
 	struct page_locks locks;
 	struct page_path path;
+	struct heap heap;
+	struct page_memory memory; /* most: NULL: it is not known */
 	bool is_whole;           /* else it is not known who sleeps or waits */
 };
 
@@ -67,6 +70,8 @@ static void in_time_fini(struct in_time *m)
 	slow_free(m->requests);
 	sleeps_fini(&m->sleeps);
 	waits_fini(&m->waits);
+	heap_fini(&m->heap);
+	mem_free(m->heap.curve);
 	mem_free_all(m->wanted, m->lasting, m->bodies, m->threads,
 		     (void *)m->locks.list, (void *)m->path.steps);
 }
@@ -178,11 +183,28 @@ static void find_path(struct in_time *m, const struct load *load)
 	path_free(p);
 }
 
+/* In the lanes' range. */
+static void draw_memory(struct in_time *m)
+{
+	const struct chronicle_found *const lanes =
+		chronicle_found(m->chronicle);
+	struct heap_table t;
+
+	m->heap.parts = COLUMNS;
+	m->heap.curve = mem_alloc(COLUMNS * sizeof(*m->heap.curve));
+	heap_sum_up(&m->heap, m->threads, lanes->from, lanes->to, &t);
+	m->memory = (struct page_memory){ t.mean, m->heap.curve, COLUMNS };
+	mem_free(t.rows);
+}
+
 static int collect(struct in_time *m, struct load *load)
 {
+	const bool has_memory = session_note(load->session, "heap") &&
+				load->want.serial == 0;
 	struct tee tee = { .count = 0 };
 
 	m->is_whole = !load->is_part;
+	heap_init(&m->heap, load->session);
 	waits_init(&m->waits, load->session);
 	sleeps_init(&m->sleeps, load->session);
 	tee_add(&tee, &chronicle_lanes_sink, m->chronicle);
@@ -191,12 +213,16 @@ static int collect(struct in_time *m, struct load *load)
 		tee_add(&tee, &slow_sink, m->requests);
 	tee_add(&tee, &sleeps_sink, &m->sleeps);
 	tee_add(&tee, &waits_sink, &m->waits);
+	if (has_memory)
+		tee_add(&tee, &heap_sink, &m->heap);
 	if (load_again(load, &tee.sink, &tee) != 0)
 		return -1;
 	chronicle_finish(m->chronicle);
 	slow_finish(m->slow);
 	if (m->requests)
 		slow_finish(m->requests);
+	if (has_memory)
+		draw_memory(m);
 	waits_sort(&m->waits);
 	m->locks.waits = &m->waits;
 	m->locks.list = locks_list(&m->waits, &m->locks.count);
@@ -281,6 +307,7 @@ static int put_page(FILE *to, void *ctx)
 		.sleeps = t->in_time->is_whole ? &t->in_time->sleeps : NULL,
 		.locks = t->in_time->is_whole ? &t->in_time->locks : NULL,
 		.path = t->in_time->is_whole ? &t->in_time->path : NULL,
+		.memory = t->in_time->memory.most ? &t->in_time->memory : NULL,
 		.before = t->before });
 	return 0;
 }

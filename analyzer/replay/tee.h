@@ -4,7 +4,7 @@
 
 #include "analyzer/replay/replay.h"
 
-enum { TEE_PARTS = 5 };
+enum { TEE_PARTS = 6 };
 
 /* The context of its own sink; { 0 } has no part. Each part is told what its
  * sink has a function for, in the order in which they were added. Either all

@@ -81,8 +81,7 @@ struct pairing {
 	const uint8_t *threads;
 	ticks from, to, slack;
 	struct heap_table *to_table;
-	void (*tell)(void *ctx, const struct heap_life *); /* instead of rows;
-	                          * or NULL */
+	heap_tell tell;          /* instead of rows; or NULL */
 	void *ctx;
 	size_t *place;           /* of events, by number */
 	struct map *row_of;      /* by stack: index + 1 */
@@ -91,15 +90,16 @@ struct pairing {
 	size_t change_count, change_room;
 };
 
-static struct heap_row *row_of(struct pairing *p, const struct heap_event *e)
+static struct heap_row *row_of(struct pairing *p, stack_id stack,
+			       uint32_t taker)
 {
-	const uint32_t thread = p->heap->by == HEAP_BY_THREAD ? e->thread : 0;
+	const uint32_t thread = p->heap->by == HEAP_BY_THREAD ? taker : 0;
 	struct heap_table *const t = p->to_table;
-	uint32_t *const at = map_put(p->row_of, e->stack, thread);
+	uint32_t *const at = map_put(p->row_of, stack, thread);
 
 	if (*at == 0) {
 		*vec_add(&t->rows, &p->room, &t->count) = (struct heap_row){
-			.stack = e->stack, .thread = thread };
+			.stack = stack, .thread = thread };
 		*at = (uint32_t)t->count;
 	}
 	return &t->rows[*at - 1];
@@ -204,7 +204,8 @@ static void last(struct pairing *p, const struct heap_event *taken,
 		first = birth(p, taken);
 		if (!p->threads[first->thread])
 			first = taken;
-		cct_heap_add(&row_of(p, first)->lasts[k], &w);
+		cct_heap_add(&row_of(p, first->stack,
+				     first->thread)->lasts[k], &w);
 	}
 }
 
@@ -219,12 +220,12 @@ static void live(struct pairing *p, const struct heap_event *taken,
 	if (!p->threads[taken->thread] || taken->at >= p->to || end < p->from)
 		return;
 	if (p->tell) {
-		p->tell(p->ctx, &(struct heap_life){ taken->stack, taken->at,
-						     end, w.bytes });
+		p->tell(p->ctx, &(struct heap_life){ taken->stack,
+			taken->thread, taken->at, end, w });
 		return;
 	}
 	last(p, taken, freed);
-	r = row_of(p, taken);
+	r = row_of(p, taken->stack, taken->thread);
 	p->to_table->noted += is_in(p, taken->at);
 	change(p, taken->at, 1, &w);
 	if (freed)
@@ -290,20 +291,55 @@ static void pair(struct pairing *p)
 		live(p, open, NULL);
 }
 
+/* Tell of what pair would make rows of. */
+static void each(const struct pairing *of, heap_tell tell, void *ctx)
+{
+	struct heap_table t = { .mean = of->to_table->mean };
+	struct pairing p = *of;
+
+	p.to_table = &t;
+	p.tell = tell;
+	p.ctx = ctx;
+	pair(&p);
+}
+
 /* ---- sums --------------------------------------------------------------- */
 
 /* What is given back at a moment goes first. */
 ORDER_BY(by_time, struct change, UP(at) ?: UP(bytes))
 
+static size_t part_of(const struct pairing *p, ticks at)
+{
+	const double length = (double)(p->to - p->from);
+
+	return (size_t)((double)(at - MIN(at, p->from)) / length *
+			(double)p->heap->parts);
+}
+
+/* So many bytes are in use in that time. */
+static void draw(const struct pairing *p, ticks since, ticks until,
+		 double bytes)
+{
+	double *const curve = p->heap->curve;
+
+	if (!curve || until <= p->from || until <= since)
+		return;
+	for (size_t i = part_of(p, since); i <= part_of(p, until - 1); i++)
+		curve[i] = fmax(curve[i], bytes);
+}
+
 static void find_most(struct pairing *p)
 {
 	struct heap_table *const t = p->to_table;
 	double bytes = 0, blocks = 0;
+	ticks since = 0;
 
 	order_sort(p->changes, p->change_count, by_time);
 	for (size_t i = 0; i < p->change_count; i++) {
 		const struct change *const c = &p->changes[i];
 
+		draw(p, since, c->at, bytes);
+		since = c->at;
 		bytes += c->bytes;
 		blocks += c->blocks;
 		if (c->at < p->from || bytes <= t->most.bytes)
@@ -311,12 +347,14 @@ static void find_most(struct pairing *p)
 		t->most = (struct heap_sum){ blocks, bytes, 0, 0 };
 		t->most_at = c->at;
 	}
+	draw(p, since, p->to, bytes);
 }
 
 void heap_add_row(struct heap_row *to, const struct heap_row *r)
 {
 	cct_heap_join(&to->is, &r->is);
 	cct_heap_add(&to->before, &r->before);
+	cct_heap_add(&to->at_most, &r->at_most);
 	for (int k = 0; k < HEAP_POINTS; k++)
 		cct_heap_add(&to->lasts[k], &r->lasts[k]);
 	to->lived += r->lived;
@@ -368,6 +406,16 @@ static void find_places(struct pairing *p)
 	find_quarters(p, first, last);
 }
 
+static void add_at_most(void *ctx, const struct heap_life *life)
+{
+	struct pairing *const p = ctx;
+	const ticks at = p->to_table->most_at;
+
+	if (life->from <= at && life->to > at)
+		cct_heap_add(&row_of(p, life->stack, life->thread)->at_most,
+			     &life->is);
+}
+
 void heap_sum_up(struct heap *h, const uint8_t *threads, ticks from, ticks to,
 		 struct heap_table *t)
 {
@@ -380,22 +428,23 @@ void heap_sum_up(struct heap *h, const uint8_t *threads, ticks from, ticks to,
 	find_places(&p);
 	pair(&p);
 	find_most(&p);
+	each(&p, add_at_most, &p);
 	for (size_t i = 0; i < t->count; i++)
 		heap_add_row(&t->all, &t->rows[i]);
 	map_free(p.row_of);
 	mem_free_all(p.changes, p.place);
 }
 
-void heap_each(struct heap *h, const uint8_t *threads,
-	       void (*tell)(void *ctx, const struct heap_life *), void *ctx)
+void heap_each(struct heap *h, const uint8_t *threads, heap_tell tell,
+	       void *ctx)
 {
 	struct heap_table t = { .mean = session_noted(h->session, "heap") };
-	struct pairing p = { .heap = h, .threads = threads, .to = UINT64_MAX,
-		.to_table = &t, .tell = tell, .ctx = ctx,
+	const struct pairing p = { .heap = h, .threads = threads,
+		.to = UINT64_MAX, .to_table = &t,
 		.slack = h->session->tick_hz / (1000000000 / SLACK_NS) };
 
 	sort_events(&p);
-	pair(&p);
+	each(&p, tell, ctx);
 }
 
 /* ---- in the tree -------------------------------------------------------- */

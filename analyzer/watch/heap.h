@@ -31,6 +31,10 @@ struct heap {
 	enum heap_by by;         /* to be set before the replay */
 	bool is_by_events;       /* quarters have as many events each, instead
 	                          * of as much time */
+	double *curve;           /* NULL, or to be set before heap_sum_up: the
+	                          * most bytes in use in each of so many equal
+	                          * parts of its range */
+	size_t parts;
 	/* Private. */
 	struct map *coroutine_of;
 	const struct session *session;
@@ -66,6 +70,7 @@ struct heap_row {
 	                          * stack took, wherever they were moved, the
 	                          * fewest bytes meanwhile. What a collector
 	                          * frees in that time is none of it */
+	struct heap_sum at_most; /* in use when most is, of all rows */
 	double lived;            /* ticks, of those freed, all together */
 };
 
@@ -100,13 +105,14 @@ void heap_sum_up(struct heap *, const uint8_t *threads, ticks from, ticks to,
  * until when (UINT64_MAX: to the end). */
 struct heap_life {
 	stack_id stack;
+	uint32_t thread;
 	ticks from, to;
-	double bytes;
+	struct heap_sum is;
 };
 
 /* Tell of each block that threads with 1 in the array took, in no order. */
-void heap_each(struct heap *, const uint8_t *threads,
-	       void (*tell)(void *ctx, const struct heap_life *), void *ctx);
+typedef void (*heap_tell)(void *ctx, const struct heap_life *);
+void heap_each(struct heap *, const uint8_t *threads, heap_tell, void *ctx);
 
 /* Put the figures of the range into the session's tree, where the functions
  * are that take memory: the nodes of the innermost ones that have hooks, or, if

@@ -104,4 +104,35 @@ record -- true
 grep -q 'weft record --heap' "$T/o" || fail "not said: $(cat "$T/o")"
 "$WEFT" report --columns all "$T/trace" >"$T/o" 2>&1
 grep -q 'in use' "$T/o" && fail "columns without any memory"
+
+# Of a program that gives all back, the first table shows who had most; --at, as it
+# is printed there, shows the same.
+cat >"$T/all.c" <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) static void *load(size_t n) { return malloc(n); }
+__attribute__((noinline)) static void *use(size_t n) { return malloc(n); }
+int main(void)
+{
+	void *volatile kept[100], *volatile p;
+	for (int i = 0; i < 100; i++) {
+		kept[i] = load(10000);
+		for (int k = 0; k < 20; k++) {
+			p = use(1000);
+			free(p);
+		}
+	}
+	for (int i = 0; i < 100; i++)
+		free(kept[i]);
+	return 0;
+}
+END
+gcc -O1 -finstrument-functions -o "$T/all" "$T/all.c" || fail "no compiler"
+record --heap=exact -- "$T/all" || fail "weft record fails"
+"$WEFT" heap "$T/trace" >"$T/shown" 2>&1 || fail "weft heap"
+grep -q '^ *1.0 MB  *- .*main > load$' "$T/shown" &&
+	grep -q '^ *at-peak  *in-use ' "$T/shown" || fail "$(cat "$T/shown")"
+grep -A1 at-peak "$T/shown" | grep -q load || fail "load is not first"
+at=$(grep -o 'at-peak is who had it; --at [0-9]*us' "$T/shown") || fail "no --at"
+"$WEFT" heap ${at#*; } --csv "$T/trace" 2>/dev/null >"$T/then"
+[ "$(grep load "$T/then" | cut -d, -f1)" = 1000000 ] || fail "$at: $(cat "$T/then")"
 exit 0

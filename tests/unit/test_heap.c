@@ -61,7 +61,28 @@ void test_heap_blocks_end_in_any_thread(void)
 	CHECK_EQ(row(2).is.in_use.blocks, 1);
 	CHECK_EQ(t.all.is.in_use.bytes, 1032);
 	CHECK(t.most.bytes == 1032 && t.most.blocks == 2 && t.most_at == 50);
+	CHECK(row(1).at_most.bytes == 1000 && row(2).at_most.blocks == 1);
 	CHECK(t.unknown == 1 && t.lost == 0);
+	end();
+}
+
+/* The most in each fourth of the time from 20 to 60. */
+void test_heap_curve(void)
+{
+	double curve[4] = { 0 };
+
+	h.curve = curve;
+	h.parts = 4;
+	event(0x100, 10, 0, 1, 64);
+	event(0x200, 29, 0, 1, 8);
+	event(0x200, 31, 0, 0, 0);
+	event(0x300, 50, 0, 1, 100);
+	event(0x100, 50, 0, 0, 0);
+	event(0x300, 58, 0, 0, 0);
+	event(0x300, 90, 0, 1, 900);
+	sum_up(20, 60);
+	CHECK(curve[0] == 72 && curve[1] == 72);
+	CHECK(curve[2] == 64 && curve[3] == 100);
 	end();
 }
 
@@ -86,7 +107,7 @@ static void add_life(void *ctx, const struct heap_life *life)
 {
 	double *const in_use = ctx;
 
-	in_use[life->stack] += life->to == UINT64_MAX ? life->bytes : 0;
+	in_use[life->stack] += life->to == UINT64_MAX ? life->is.bytes : 0;
 }
 
 /* Thread 1 takes at once what thread 0 gives back, as its clock says even

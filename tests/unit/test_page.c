@@ -124,6 +124,7 @@ void test_page_tells_who_held_what_without_its_html(void)
 		.end = 60, .thread = 1, .owner = 7, .place = place };
 	const struct waits waits = { .spans = &span, .span_count = 1 };
 	const struct page_locks locks = { .waits = &waits };
+	const struct page_memory memory = { 512, (double[]){ 1e30, 2.6 }, 2 };
 	char *text = NULL, *data;
 	size_t size;
 
@@ -132,12 +133,13 @@ void test_page_tells_who_held_what_without_its_html(void)
 	s->threads[0].tid = 7;
 	cct_root(s->cct, 0);
 	write_page(open_memstream(&text, &size), (struct page){ .session = s,
-		.title = "t", .head = "", .moments = &found, .locks = &locks },
-		s);
+		.title = "t", .head = "", .moments = &found, .locks = &locks,
+		.memory = &memory }, s);
 	data = data_of(text);
 	CHECK_EQ(count_of(data, "<"), 0);
 	CHECK(strstr(data, "\"holds\":[[2,10,50,1,60,\"mutex "
-		     "\\u003c/script>\\u003cimg src=x>\\\\x1b[31m\"]]}") !=
+		     "\\u003c/script>\\u003cimg src=x>\\\\x1b[31m\"]],\n"
+		     "\"mean\":512,\n\"memory\":[1000000000000000000,3]}") !=
 	      NULL);
 	mem_free_all(lanes[0].spans, lanes[1].spans);
 	free(text);

@@ -243,6 +243,20 @@ const checkBlame = () => {
 	   timeline.tell(hit)[0].startsWith(STEPS[hit.step[2]]));
 };
 
+// Memory in use is a lane over all the time: its highest point, as it is told there.
+const readMemory = () => {
+	const { memory, most } = timeline.memory;
+	const at = (memory.indexOf(most) + 0.5) / memory.length;
+
+	timeline.whole();
+	const hit = timeline.hit(NAMES + (timeline.width - NAMES) * at,
+		timeline.memory.y + 2 * LANE_ROW - 2);
+
+	tell('most in use', `${timeline.headOf(hit)}: ${timeline.tell(hit)[0]}`);
+	for (const bytes of new Set(memory))
+		tell('memory', `${bytes} ${memory.filter(m => m === bytes).length}`);
+};
+
 // A range that is dragged leaves what happened in it, which is as long as the threads
 // were recorded there; two halves are the whole; Escape leads back.
 const checkRange = () => {
@@ -367,6 +381,8 @@ const readMoments = () => {
 	tell('half', get('range').textContent.match(/\((.*)\)/)[1]);
 	checkStacks();
 	checkBlame();
+	if (timeline.memory)
+		readMemory();
 	if (!data.diff)
 		checkRange();
 	get('lane-kind').value = 'coroutines';

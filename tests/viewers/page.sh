@@ -101,6 +101,39 @@ head -n "$(wc -l <"$T/got")" "$T/want" >"$T/first" && mv "$T/first" "$T/want"
 same_lines locks "$T/want" "$T/got"
 [ "$(told wait)" = true ] || fail "no moment of a wait"
 
+# Memory in use over time: at most what weft heap says, and at times that.
+cat >"$T/steps.c" <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) static void spin(void)
+{
+	for (volatile int i = 0; i < 100000000; i++)
+		;
+}
+int main(void)
+{
+	void *volatile a = malloc(3000000), *volatile b;
+	spin();
+	b = malloc(4000000);
+	spin();
+	free(b);
+	spin();
+	free(a);
+	return 0;
+}
+END
+gcc -O1 -finstrument-functions -o "$T/steps" "$T/steps.c" || fail "no compiler"
+"$WEFT" record --heap=exact -o "$T/memory" -- "$T/steps" >"$T/out" 2>"$T/e" ||
+	fail "weft record: $(cat "$T/e")"
+drive page.js memory
+"$W" heap "$T/memory" 2>&1 | sed -n 's/^most in use.*: \(.* [kM]B\) .*/\1/p' >"$T/want"
+told 'most in use' | sed 's/ in use: the most from .*//' >"$T/got"
+[ -s "$T/want" ] || fail "weft heap says no most"
+same_lines "most in use" "$T/want" "$T/got"
+told memory | awk '{ n[$1] = $2; all += $2 }
+	END { exit !(n[3000000] > 60 && n[7000000] > 40 &&
+		     n[3000000] + n[7000000] == all) }' ||
+	fail "memory over time: $(told memory)"
+
 # Coroutines on several threads: their calls are in the lanes of these, too; all is
 # in the range of all the time.
 if [ -x "$B/tests/prog/p_path" ]; then

@@ -75,8 +75,8 @@ static void add_life(void *ctx, const struct heap_life *life)
 		u->func = func;
 	}
 	for (size_t i = moment_at(m, life->from); i < end; i++) {
-		u->at[i] += life->bytes;
-		u->sum += life->bytes;
+		u->at[i] += life->is.bytes;
+		u->sum += life->is.bytes;
 	}
 }
 

@@ -419,14 +419,25 @@ static void put_rest(FILE *to, const struct page_parts *s)
 	put_threads(to, s);
 }
 
+static uint64_t memory_of(const void *of, size_t i)
+{
+	return whole(((const struct page_memory *)of)->most[i]);
+}
+
 static void put_lanes(FILE *to, const struct page_parts *s)
 {
+	const struct page_memory *const m = s->page->memory;
+
 	if (!s->page->moments)
 		return;
 	fputs(",\n\"timeline\":", to);
 	page_moments_put_lanes(to, s->page->session, s->page->moments,
 			       s->lane_number);
 	page_blame_put(to, s->page, s->lane_number);
+	if (m) {
+		fprintf(to, ",\n\"mean\":%" PRIu64, m->mean);
+		put_numbers(to, ",\n", "memory", memory_of, m, m->parts);
+	}
 	putc('}', to);
 }
 

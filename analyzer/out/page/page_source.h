@@ -23,6 +23,10 @@ struct page_path {
 	const struct path_step *steps; size_t count;
 };
 
+/* The most bytes in use in each of so many equal parts of the lanes' time;
+ * mean: as struct heap_table has it. */
+struct page_memory { uint64_t mean; const double *most; size_t parts; };
+
 /* What a page shows. All is borrowed; texts are untrusted. */
 struct page {
 	struct session *session;
@@ -40,6 +44,7 @@ struct page {
 	const struct sleeps *sleeps;
 	const struct page_locks *locks;
 	const struct page_path *path;
+	const struct page_memory *memory;
 	/* NULL unless two sides are compared: all above is of the one after. */
 	const struct page_before *before;
 };

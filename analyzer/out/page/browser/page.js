@@ -311,8 +311,7 @@ function startTimelineMouse() {
 		}
 		const d = timeline.hit(e.offsetX, e.offsetY);
 
-		showTip($('span-tip'), !d || moved ? null : d.step ?
-			timeline.stepTitle(d.step) : timeline.title(d.i),
+		showTip($('span-tip'), !d || moved ? null : timeline.headOf(d),
 			d && timeline.tell(d), e.offsetX, e.offsetY);
 	});
 	canvas.addEventListener('wheel', e => {

@@ -59,6 +59,8 @@ const timeline = {
 			x.begin - y.begin || x.i - y.i);
 		this.of = new Map(this.all.map(l => [l.i, l]));
 		this.path = this.pathLane(this.data.path);
+		this.memory = this.memoryLane(this.data.memory);
+		this.above = [this.path, this.memory].filter(lane => lane);
 		this.holds = this.data.holds || [];
 		this.filter(() => true);
 		this.whole();
@@ -119,6 +121,13 @@ const timeline = {
 			functions.name(path.func) + (path.coroutine ?
 			` #${path.coroutine}` : '') };
 	},
+	/* So does the memory in use: the most in each part of the time. */
+	memoryLane(memory) {
+		return memory && { i: -1, rows: [], shown: 2, tail: '',
+			memory, most: Math.max(1, ...memory),
+			name: `memory in use${this.data.mean > 0 ?
+				', by samples' : ''}` };
+	},
 	filter(isShown) {
 		this.lanes = this.all.filter(isShown);
 		this.top = 0;
@@ -130,9 +139,9 @@ const timeline = {
 
 		for (const lane of this.all)
 			lane.y = -1;
-		if (this.path) {
-			this.path.y = y;
-			y += LANE_ROW + 8;
+		for (const lane of this.above) {
+			lane.y = y;
+			y += lane.shown * LANE_ROW + 8;
 		}
 		for (const lane of this.lanes) {
 			const most = lane.isOpen ? Infinity :
@@ -207,6 +216,8 @@ const timeline = {
 		this.drawHolds();
 		if (this.path)
 			this.drawPath(this.path, this.path.y - this.top);
+		if (this.memory)
+			this.drawMemory(this.memory, this.memory.y - this.top);
 		this.drawMarked(height);
 		this.drawNames(height);
 		this.drawAxis(height);
@@ -470,6 +481,23 @@ const timeline = {
 			}
 		}
 	},
+	drawMemory(lane, y) {
+		const p = this.paper, part = this.data.length / lane.memory.length;
+		const high = lane.shown * LANE_ROW;
+
+		p.fillStyle = this.colour.native;
+		lane.memory.forEach((bytes, i) => {
+			const x = Math.max(NAMES, this.x(i * part));
+			const w = Math.min(this.width, this.x((i + 1) * part)) - x;
+			const h = high * bytes / lane.most;
+
+			if (w <= 0)
+				return;
+			p.fillRect(x, y + high - h, w + 0.5, h);
+			this.drawn.push({ lane, bytes, from: i * part,
+				to: (i + 1) * part, x, y, w, h: high });
+		});
+	},
 	stepTitle([, , kind, func]) {
 		const name = func ? functions.name(func) : '';
 
@@ -516,8 +544,7 @@ const timeline = {
 
 		p.fillStyle = this.colour.back;
 		p.fillRect(0, 0, NAMES - 2, height);
-		for (const lane of [...(this.path ? [this.path] : []),
-				    ...this.lanes]) {
+		for (const lane of [...this.above, ...this.lanes]) {
 			const y = lane.y - this.top;
 
 			if (y < AXIS - LANE_ROW || y > height)
@@ -566,7 +593,7 @@ const timeline = {
 			const d = this.drawn[k];
 
 			if (x >= d.x && x < d.x + d.w + 1 && y >= d.y &&
-			    y < d.y + LANE_ROW && y > AXIS)
+			    y < d.y + (d.h || LANE_ROW) && y > AXIS)
 				return d;
 		}
 		return null;
@@ -584,7 +611,7 @@ const timeline = {
 		}
 		const d = this.hit(x, y);
 
-		if (!d)
+		if (!d || d.lane === this.memory)
 			return;
 		if (d.step) {
 			if (d.step[3])
@@ -638,9 +665,16 @@ const timeline = {
 				this.of.get(hold[3] - 1).name);
 	},
 
-	tell({ lane, i, step }) {
+	headOf({ i, step, bytes, lane }) {
+		return step ? this.stepTitle(step) : lane !== this.memory ?
+			this.title(i) : `${format.bytes(bytes)} in use`;
+	},
+	tell({ lane, i, step, from, to }) {
 		if (step)
 			return this.tellStep(step);
+		if (lane === this.memory)
+			return [`the most from ${format.moment(from)} to ` +
+				format.moment(to)];
 		const s = this.spans, length = s.to[i] - s.from[i];
 		const lines = [`took ${format.time(length)}, from ` +
 			`${format.moment(s.from[i])} to ` +
