@@ -19,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USUAL_TOP = 30, FEW_SAMPLES = 30, FEW_CYCLES = 6 };
+enum { USUAL_TOP = 30, FEW_SAMPLES = 30, FEW_CYCLES = 6,
+       FEW_LEFT = 10 }; /* of this many parts of the most, less than one */
 
 /* The options. arg_output: NULL: a table is printed. */
 static const char *arg_at, *arg_output;
@@ -433,10 +434,10 @@ static void print_sums(const struct session *s, const struct heap_table *t,
 		  &t->all.is.in_use);
 	print_sum("taken", &t->all.is.taken);
 	print_sum(most, &t->all.at_most);
-	if (by_peak)
-		table_note("most of that was given back before the end: "
-			   "at-peak is who had it; --at %" PRIu64 "us shows "
-			   "that time, and so any other", most_ns / 1000 + 1);
+	if (!has_end && t->all.is.in_use.bytes < t->most.bytes / 2)
+		table_note("most of that was given back before the end: --at "
+			   "%" PRIu64 "ns shows who had it%s", most_ns + 1,
+			   by_peak ? ", as at-peak does" : "");
 	if (session_note(s, "duty"))
 		table_note("recording was off at times (--duty): what was "
 			   "given back then counts as in use");
@@ -522,7 +523,8 @@ static const struct metric_view *choose_view(const struct reading *r,
 					     ticks to)
 {
 	return r->load.want.from > 0 ? &growth_view :
-	       to == UINT64_MAX && t->all.is.in_use.bytes < t->most.bytes / 2 ?
+	       to == UINT64_MAX &&
+	       t->all.is.in_use.bytes < t->most.bytes / FEW_LEFT ?
 	       &peak_view : &heap_view;
 }
 
@@ -585,8 +587,8 @@ const struct cmd cmd_heap = {
 	"no hooks.\n"
 	"\n"
 	"in-use is what the stack took and nobody had given back at the end.\n"
-	"If the program gives most back before, rows are those of the moment\n"
-	"when most was in use: at-peak.\n"
+	"If the program gives nearly all back before, rows are sorted by\n"
+	"at-peak: what was in use when that was most.\n"
 	"It may be needed: weft does not know what the program can still\n"
 	"reach. --at shows what was in use at another time. --from and --to\n"
 	"show what happened in between: growth is how much more was in use at\n"

@@ -132,7 +132,8 @@ record --heap=exact -- "$T/all" || fail "weft record fails"
 grep -q '^ *1.0 MB  *- .*main > load$' "$T/shown" &&
 	grep -q '^ *at-peak  *in-use ' "$T/shown" || fail "$(cat "$T/shown")"
 grep -A1 at-peak "$T/shown" | grep -q load || fail "load is not first"
-at=$(grep -o 'at-peak is who had it; --at [0-9]*us' "$T/shown") || fail "no --at"
-"$WEFT" heap ${at#*; } --csv "$T/trace" 2>/dev/null >"$T/then"
+at=$(grep -o -- '--at [0-9]*ns shows who had it, as at-peak' "$T/shown") ||
+	fail "no --at"
+"$WEFT" heap ${at% shows*} --csv "$T/trace" 2>/dev/null >"$T/then"
 [ "$(grep load "$T/then" | cut -d, -f1)" = 1000000 ] || fail "$at: $(cat "$T/then")"
 exit 0
