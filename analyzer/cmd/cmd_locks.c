@@ -38,14 +38,10 @@ static METRIC_GETTER(get_object)
 		 ((const struct lock_row *)row)->o.of.address);
 }
 
-/* What lies in no module has no symbol. */
 static METRIC_GETTER(get_symbol)
 {
-	const func_id place = ((const struct lock_row *)row)->o.place;
-	const struct func *const f = place == 0 ? NULL :
-				     func_get(s->session->funcs, place);
-
-	v->text = f && f->kind == FUNC_NATIVE ? f->name : "";
+	v->text = waits_symbol(s->session,
+			       &((const struct lock_row *)row)->o.of);
 }
 
 #define AT(field) METRIC_AT(struct lock_row, field)
@@ -174,8 +170,7 @@ static void print_objects(struct reading *r, const struct waits *w,
 
 struct stack_row {
 	const char *role, *stack;
-	uint64_t count;
-	ticks waiting, held, longest;
+	struct locks_stack is;
 };
 
 #undef AT
@@ -184,10 +179,10 @@ struct stack_row {
 /* Fixed columns: no --columns, so no help. */
 static const struct metric stack_metrics[] = {
 	{ "role", METRIC_TEXT, AT(role) },
-	{ "waiting", METRIC_TIME, AT(waiting) },
-	{ "held", METRIC_TIME, AT(held) },
-	{ "longest", METRIC_TIME, AT(longest) },
-	{ "count", METRIC_COUNT, AT(count) },
+	{ "waiting", METRIC_TIME, AT(is.waiting) },
+	{ "held", METRIC_TIME, AT(is.held) },
+	{ "longest", METRIC_TIME, AT(is.longest) },
+	{ "count", METRIC_COUNT, AT(is.count) },
 	{ "stack", METRIC_TEXT, METRIC_NAME | METRIC_KEEP_END, AT(stack),
 	  .shrink = 24 },
 	{ .name = NULL }
@@ -201,29 +196,21 @@ static const struct metric_view stack_view = {
 /* What stands for calls that nobody recorded. */
 static char *unseen_text(const struct locks_stack *k)
 {
-	char text[80];
-
-	if (k->role == LOCKS_FREE)
-		return mem_copy("[let go on, and not yet going on]");
-	if (k->owner == 0)
-		return mem_copy("[not recorded]");
-	snprintf(text, sizeof(text), "[thread %" PRIu32 ", in calls that are "
-		 "not recorded]", k->owner);
-	return mem_copy(text);
+	return k->role == LOCKS_FREE ?
+	       mem_copy("[let go on, and not yet going on]") :
+	       k->owner == 0 ? mem_copy("[not recorded]") :
+	       mem_print("[thread %" PRIu32 ", in calls that are not recorded]",
+			 k->owner);
 }
 
 static void print_stack(struct table *t, const struct waits *w,
 			const struct locks_stack *k)
 {
-	static const char *const roles[] = {
-		[LOCKS_WAITS] = "waits", [LOCKS_HOLDS] = "holds",
-		[LOCKS_UNSEEN] = "holds", [LOCKS_FREE] = "nobody" };
 	char *const text = k->stack == 0 ? unseen_text(k) :
 		cells_stack(w->stacks, t->source.session->funcs, k->stack,
 			    t->csv);
 
-	table_row(t, &(struct stack_row){ roles[k->role], text, k->count,
-					  k->waiting, k->held, k->longest });
+	table_row(t, &(struct stack_row){ locks_role_name(k->role), text, *k });
 	mem_free(text);
 }
 
@@ -246,16 +233,13 @@ static void print_stacks(struct reading *r, const struct waits *w,
 }
 
 /* Is it named by its address, or by the variable that it is? */
-static bool is_named(struct session *s, const struct locks_object *o)
+static bool is_named(const struct session *s, const struct locks_object *o)
 {
 	char *end;
 	const uint64_t address = strtoull(arg_object, &end, 16);
-	const struct func *const f = o->place == 0 ? NULL :
-				     func_get(s->funcs, o->place);
 
 	return (end != arg_object && !*end && o->of.address == address) ||
-	       (f && f->kind == FUNC_NATIVE &&
-		strcmp(f->name, arg_object) == 0);
+	       strcmp(waits_symbol(s, &o->of), arg_object) == 0;
 }
 
 /* Of several, that for which was waited most. */

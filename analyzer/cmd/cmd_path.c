@@ -58,46 +58,57 @@ static const char *const words[] = {
 	[PATH_SUSPENDED] = "suspended", [PATH_UNKNOWN] = "unknown",
 };
 
-/* A step as it is printed: all texts are whole. */
-struct step_row {
-	uint64_t request, depth, coroutine, by_coroutine;
+/* A step, or several together, as it is printed: all texts are whole, "":
+ * none. */
+struct row {
+	struct path_step is;
+	uint64_t request;
 	ticks start, time;
 	uint32_t pid, tid, by_tid;
 	const char *what;        /* one of the above */
-	const char *kind, *address, *symbol; /* of the object; "": none */
-	const char *stack, *by_stack;
+	const char *kind, *symbol; /* of the object, as is: */
+	char *address;
+	const char *function, *caller; /* the innermost ones */
+	char *stack, *by_stack;
 	/* For people: */
-	const char *step, *object, *because;
+	char *step, *object, *because;
 };
 
-#define AT(field) METRIC_AT(struct step_row, field)
-#define NUMBER(name, flags) { #name, METRIC_NUMBER, flags, AT(name) }
+#define AT(field) METRIC_AT(struct row, field)
+#define NUMBER(name, field) { #name, METRIC_NUMBER, AT(field) }
 #define TEXT(name) { #name, METRIC_TEXT, AT(name) }
 
-/* Fixed columns: no --columns, so no help. */
+/* Fixed columns: no --columns, so no help. The first one names steps, the last
+ * one sums, which lack the first. */
 static const struct metric metrics[] = {
-	NUMBER(request, 0),
-	NUMBER(depth, 0),
+	{ "by_stack", METRIC_TEXT, METRIC_NAME | METRIC_KEEP_END,
+	  "which was in", AT(by_stack), .shrink = 24 },
+	NUMBER(request, request),
+	NUMBER(depth, is.depth),
 	{ "start", METRIC_TIME, AT(start), .drop = 2 },
 	{ "time", METRIC_TIME, AT(time) },
+	{ "longest", METRIC_TIME, AT(is.longest), .drop = 1 },
+	{ "steps", METRIC_COUNT, AT(is.steps) },
 	TEXT(what),
 	{ "step", METRIC_TEXT, .title = "what", AT(step) },
 	{ "object", METRIC_TEXT, METRIC_DROP_EMPTY, AT(object), .shrink = 12 },
 	TEXT(kind),
 	TEXT(address),
 	TEXT(symbol),
-	NUMBER(pid, 0),
+	NUMBER(pid, pid),
 	{ "tid", METRIC_NUMBER, METRIC_DASH, AT(tid), .drop = 4 },
 	{ "coroutine", METRIC_NUMBER, METRIC_DASH | METRIC_DROP_EMPTY,
-	  AT(coroutine), .drop = 3 },
-	NUMBER(by_tid, 0),
-	NUMBER(by_coroutine, 0),
+	  AT(is.who.coroutine), .drop = 3 },
+	NUMBER(by_tid, by_tid),
+	NUMBER(by_coroutine, is.by.coroutine),
 	{ "stack", METRIC_TEXT, METRIC_KEEP_END, "in", AT(stack),
 	  .shrink = 24 },
 	{ "because", METRIC_TEXT, METRIC_DROP_EMPTY, "because of",
 	  AT(because) },
-	{ "by_stack", METRIC_TEXT, METRIC_NAME | METRIC_KEEP_END,
-	  "which was in", AT(by_stack), .shrink = 24 },
+	{ "caller", METRIC_TEXT, METRIC_DROP_EMPTY, "by", "caller",
+	  AT(caller), .shrink = 24 },
+	{ "function", METRIC_TEXT, METRIC_NAME | METRIC_KEEP_END, "in",
+	  "function", AT(function), .shrink = 24 },
 	{ .name = NULL }
 };
 
@@ -105,6 +116,9 @@ static const struct metric_view view = {
 	metrics, "start,time,step,object,tid,coroutine,stack,because,by_stack",
 	"request,depth,start,time,what,kind,address,symbol,pid,tid,coroutine,"
 	"by_tid,by_coroutine,by_stack,stack"
+}, sum_view = {
+	metrics + 1, "time,longest,steps,step,object,caller,function",
+	"request,time,longest,steps,what,kind,address,symbol,function,caller"
 };
 
 static char *stack_text(const struct table *t, const struct waits *w,
@@ -123,57 +137,51 @@ static char *because_text(const struct path_who *by, uint32_t tid)
 	       mem_print("thread %" PRIu32, tid);
 }
 
+/* what: in place of a kind's word, or NULL. */
 static void print_step(struct table *t, const struct waits *w, size_t request,
-		       const struct path_step *of)
+		       const struct path_step *of, const char *what)
 {
 	struct session *const s = t->source.session;
-	const bool is_wait = of->kind == PATH_WAITS;
-	const struct func *const place = !is_wait || of->place == 0 ? NULL :
-					 func_get(s->funcs, of->place);
-	char *const stack = stack_text(t, w, of->stack);
-	char *const by = stack_text(t, w, of->by_stack);
-	struct step_row r = { .request = request, .depth = of->depth,
+	const struct stack_frame *const f = of->stack == 0 ? NULL :
+				stack_table_get(w->stacks, of->stack);
+	const func_id caller = path_caller(w, of->stack);
+	const bool is_wait = of->kind == PATH_WAITS && !what;
+	char room[48], name[24];
+	struct row r = { .is = *of, .request = request,
 		.start = cells_since_start(s, of->begin),
-		.time = of->end - of->begin, .what = words[of->kind],
+		.time = of->end - of->begin,
+		.what = what ? what : words[of->kind],
 		.pid = cells_pid(s, of->who.process),
-		.tid = of->kind == PATH_SUSPENDED ? 0 :
+		.tid = of->kind == PATH_SUSPENDED || what ? 0 :
 		       cells_tid(s, of->who.thread),
-		.coroutine = of->who.coroutine, .stack = stack, .by_stack = by,
+		.stack = stack_text(t, w, of->stack),
+		.by_stack = stack_text(t, w, of->by_stack),
 		.by_tid = of->by.is_known ? cells_tid(s, of->by.thread) : 0,
-		.by_coroutine = of->by.coroutine,
 		.kind = is_wait ? waits_kind_name(of->of.kind) : "",
-		.symbol = place && place->kind == FUNC_NATIVE ? place->name :
-			  "" };
-	char *const address = !is_wait ? mem_copy("") :
-			      mem_print("0x%" PRIx64, of->of.address);
+		.symbol = is_wait ? waits_symbol(s, &of->of) : "",
+		.function = f ? stack_frame_name(s->funcs, f, room) : "",
+		.caller = caller ? func_get(s->funcs, caller)->name : "" };
 
-	char *const step = mem_print("%*s%s", (int)of->depth * 2, "", r.what);
-	char *const object = mem_print("%s%s%s", r.kind, is_wait ? " " : "",
-				       r.symbol[0] ? r.symbol : address);
-	char *const because = because_text(&of->by, r.by_tid);
-
-	r.address = address;
-	r.step = step;
-	r.object = object;
-	r.because = because;
+	r.step = mem_print("%*s%s", (int)of->depth * 2, "", r.what);
+	r.address = is_wait ? mem_print("0x%" PRIx64, of->of.address) :
+		    mem_copy("");
+	r.object = is_wait ? mem_print("%s %s", r.kind,
+				       waits_name(s, &of->of, name)) :
+		   mem_copy("");
+	r.because = because_text(&of->by, r.by_tid);
 	table_row(t, &r);
-	mem_free_all(stack, by, address, step, object, because);
+	mem_free_all(r.stack, r.by_stack, r.step, r.address, r.object,
+		     r.because);
 }
 
 /* ---- a request ---------------------------------------------------------- */
 
-/* Steps of one request: the first to the last of a depth, with deeper ones
- * between them. */
-struct steps {
-	const struct path_step *at;
-	size_t count;
-	uint32_t depth;
-};
-
-/* The step after i of the same depth. */
-static size_t step_next(const struct steps *s, size_t i)
+/* The step after i of the same depth; deeper ones are between them. */
+static size_t step_next(const struct path_step *s, size_t count, size_t i)
 {
-	for (i++; i < s->count && s->at[i].depth > s->depth; i++)
+	const uint32_t depth = s[i].depth;
+
+	for (i++; i < count && s[i].depth > depth; i++)
 		;
 	return i;
 }
@@ -181,14 +189,14 @@ static size_t step_next(const struct steps *s, size_t i)
 ORDER_BY(by_falling, ticks, ORDER(*y, *x))
 
 /* Steps that are shorter than the result are not among the `top` longest. */
-static ticks least_of(const struct steps *s, size_t top)
+static ticks least_of(const struct path_step *s, size_t count, size_t top)
 {
-	ticks *const all = mem_alloc((s->count + 1) * sizeof(*all));
+	ticks *const all = mem_alloc((count + 1) * sizeof(*all));
 	ticks least;
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->count; i = step_next(s, i))
-		all[n++] = s->at[i].end - s->at[i].begin;
+	for (size_t i = 0; i < count; i = step_next(s, count, i))
+		all[n++] = s[i].end - s[i].begin;
 	order_sort(all, n, by_falling);
 	least = n > top ? all[top - 1] : 0;
 	mem_free(all);
@@ -198,60 +206,50 @@ static ticks least_of(const struct steps *s, size_t top)
 /* In place of steps that are not shown, the last of which is given, so that the
  * times still add up. */
 static void print_hidden(struct table *t, const struct waits *w,
-			 const struct steps *s, size_t count, size_t last,
-			 ticks begin, ticks time)
+			 struct path_step *rest, const struct path_step *last)
 {
-	struct step_row r = { .time = time, .what = "",
-		.start = cells_since_start(t->source.session, begin),
-		.kind = "", .address = "", .symbol = "", .stack = "",
-		.by_stack = "", .object = "", .because = "" };
+	char *const text = mem_print("[%" PRIu64 " shorter]", rest->steps);
 
-	char *const step = mem_print("%*s[%zu shorter]", (int)s->depth * 2, "",
-				     count);
-
-	r.step = step;
-	if (count > 1)
-		table_row(t, &r);
-	else if (count == 1)
-		print_step(t, w, 0, &s->at[last]);
-	mem_free(step);
+	if (rest->steps > 1)
+		print_step(t, w, 0, rest, text);
+	else if (rest->steps == 1)
+		print_step(t, w, 0, last, NULL);
+	rest->steps = 0;
+	mem_free(text);
 }
 
-/* The longest steps in the order of time, each with what others did. */
+/* The longest steps of the first one's depth in the order of time, each with
+ * what others did. */
 static void print_steps(struct table *t, const struct waits *w,
-			const struct steps *s, size_t top)
+			const struct path_step *s, size_t count, size_t top)
 {
-	const ticks least = least_of(s, top);
+	const ticks least = least_of(s, count, top);
 	const size_t below = top == SIZE_MAX ? top : (size_t)TOP_BELOW;
-	size_t hidden = 0, last = 0, left = top, next;
-	ticks begin = 0, time = 0;
+	struct path_step rest = { .depth = s->depth };
+	const struct path_step *last = NULL;
 
-	for (size_t i = 0; i < s->count; i = next) {
-		const ticks its = s->at[i].end - s->at[i].begin;
-
-		next = step_next(s, i);
-		if (its < least || left == 0) {
-			begin = hidden++ == 0 ? s->at[i].begin : begin;
-			time += its;
-			last = i;
+	for (size_t i = 0, left = top, next; i < count; i = next) {
+		next = step_next(s, count, i);
+		if (s[i].end - s[i].begin < least || left == 0) {
+			last = &s[i];
+			if (rest.steps++ == 0)
+				rest.begin = rest.end = last->begin;
+			rest.end += last->end - last->begin;
 			continue;
 		}
-		print_hidden(t, w, s, hidden, last, begin, time);
-		hidden = 0;
-		time = 0;
+		print_hidden(t, w, &rest, last);
 		left--;
-		print_step(t, w, 0, &s->at[i]);
+		print_step(t, w, 0, &s[i], NULL);
 		if (next > i + 1)
-			print_steps(t, w, &(struct steps){ s->at + i + 1,
-				next - i - 1, s->depth + 1 }, below);
+			print_steps(t, w, s + i + 1, next - i - 1, below);
 	}
-	print_hidden(t, w, s, hidden, last, begin, time);
+	print_hidden(t, w, &rest, last);
 }
 
 /* Who it is, and what its time was spent in. */
 static void print_title(const struct session *s, const struct path *p,
 			size_t number, const struct request *r,
-			const struct steps *steps)
+			const struct path_step *sum, size_t count)
 {
 	const func_id body = path_body(p, r->who.process, r->who.coroutine);
 	const func_id func = r->func ? r->func : body;
@@ -263,9 +261,8 @@ static void print_title(const struct session *s, const struct path *p,
 	ticks sums[PATH_KINDS] = { 0 };
 	const char *between = "   ";
 
-	for (size_t i = 0; i < steps->count; i = step_next(steps, i))
-		sums[steps->at[i].kind] += steps->at[i].end -
-					   steps->at[i].begin;
+	for (size_t i = 0; i < count; i++)
+		sums[sum[i].kind] += sum[i].end;
 	if (number > arg_first)
 		putchar('\n');
 	out_print(stdout, "%zu. %s: %s, from %s on, ", number, name,
@@ -290,149 +287,58 @@ static void print_title(const struct session *s, const struct path *p,
 	puts("\n");
 }
 
-/* ---- sums --------------------------------------------------------------- */
-
-struct sum_row {
-	uint64_t request, steps;
-	ticks time, longest;
-	const char *what, *kind, *address, *symbol, *function, *object, *by;
-};
-
-#define SUM_AT(field) METRIC_AT(struct sum_row, field)
-
-static const struct metric sum_metrics[] = {
-	{ "request", METRIC_NUMBER, SUM_AT(request) },
-	{ "time", METRIC_TIME, SUM_AT(time) },
-	{ "longest", METRIC_TIME, SUM_AT(longest), .drop = 1 },
-	{ "steps", METRIC_COUNT, SUM_AT(steps) },
-	{ "what", METRIC_TEXT, SUM_AT(what) },
-	{ "object", METRIC_TEXT, METRIC_DROP_EMPTY, SUM_AT(object),
-	  .shrink = 12 },
-	{ "kind", METRIC_TEXT, SUM_AT(kind) },
-	{ "address", METRIC_TEXT, SUM_AT(address) },
-	{ "symbol", METRIC_TEXT, SUM_AT(symbol) },
-	{ "caller", METRIC_TEXT, METRIC_DROP_EMPTY, "by", "caller",
-	  SUM_AT(by), .shrink = 24 },
-	{ "function", METRIC_TEXT, METRIC_NAME | METRIC_KEEP_END, "in",
-	  "function", SUM_AT(function), .shrink = 24 },
-	{ .name = NULL }
-};
-
-static const struct metric_view sum_view = {
-	sum_metrics, "time,longest,steps,what,object,caller,function",
-	"request,time,longest,steps,what,kind,address,symbol,function,caller"
-};
-
-static void print_sum(struct table *t, const struct waits *w, size_t request,
-		      const struct path_sum *of)
-{
-	struct func_table *const funcs = t->source.session->funcs;
-	const struct stack_frame *const f = of->stack == 0 ? NULL :
-				stack_table_get(w->stacks, of->stack);
-	const bool is_wait = of->kind == PATH_WAITS;
-	const func_id by = path_caller(w, of->stack);
-	const struct func *const place = !is_wait || of->place == 0 ? NULL :
-					 func_get(funcs, of->place);
-	char room[48];
-	struct sum_row r = { .request = request, .steps = of->steps,
-		.time = of->time, .longest = of->longest,
-		.what = words[of->kind],
-		.kind = is_wait ? waits_kind_name(of->of.kind) : "",
-		.symbol = place && place->kind == FUNC_NATIVE ? place->name :
-			  "",
-		.function = f ? stack_frame_name(funcs, f, room) : "",
-		.by = by ? func_get(funcs, by)->name : "" };
-	char *const address = !is_wait ? mem_copy("") :
-			      mem_print("0x%" PRIx64, of->of.address);
-	char *const object = mem_print("%s%s%s", r.kind, is_wait ? " " : "",
-				       r.symbol[0] ? r.symbol : address);
-
-	r.address = address;
-	r.object = object;
-	table_row(t, &r);
-	mem_free_all(address, object);
-}
-
 /* What is not shown is one row. */
 static void print_sums(struct table *t, const struct waits *w, size_t request,
-		       const struct path_sum *list, size_t count, size_t top)
+		       const struct path_step *sum, size_t count, size_t top)
 {
-	struct sum_row rest = { .what = "[others]", .kind = "", .address = "",
-		.symbol = "", .function = "", .object = "", .by = "" };
+	struct path_step rest = { .steps = 0 };
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++, sum++) {
 		if (i < top || count == top + 1) {
-			print_sum(t, w, request, &list[i]);
+			print_step(t, w, request, sum, NULL);
 			continue;
 		}
-		rest.time += list[i].time;
-		rest.longest = MAX(rest.longest, list[i].longest);
-		rest.steps += list[i].steps;
+		rest.end += sum->end;
+		rest.longest = MAX(rest.longest, sum->longest);
+		rest.steps += sum->steps;
 	}
 	if (rest.steps > 0)
-		table_row(t, &rest);
-}
-
-/* Before the steps, unless each of these is a sum by itself. */
-static void show_sums(struct table *t, const struct waits *w,
-		      const struct steps *steps)
-{
-	struct table sums = { .source = t->source, .piped = PIPED };
-	size_t count, own = 0;
-	struct path_sum *const list = path_sums(w, steps->at, steps->count,
-						&count);
-
-	for (size_t i = 0; i < steps->count; i = step_next(steps, i))
-		own++;
-	if (arg_sums || own > count) {
-		table_choose_fixed(&sums, &sum_view, NULL);
-		table_begin(&sums);
-		print_sums(&sums, w, 0, list, count, arg_sums ?
-			   table_top(USUAL_TOP) : TOP_SUMS);
-		table_end(&sums);
-		if (!arg_sums)
-			putchar('\n');
-	}
-	mem_free(list);
-}
-
-static void print_rows(struct table *t, const struct waits *w, size_t number,
-		       const struct steps *steps)
-{
-	struct path_sum *list;
-	size_t count;
-
-	if (!arg_sums) {
-		for (size_t i = 0; i < steps->count; i++)
-			print_step(t, w, number, &steps->at[i]);
-		return;
-	}
-	list = path_sums(w, steps->at, steps->count, &count);
-	print_sums(t, w, number, list, count, table_top(SIZE_MAX));
-	mem_free(list);
+		print_step(t, w, request, &rest, "[others]");
 }
 
 static void print_request(struct table *t, const struct waits *w,
 			  struct path *p, const struct request *r,
 			  size_t number)
 {
-	size_t count;
-	struct path_step *const list = path_steps(p, &r->who, r->from, r->to,
-						  (uint32_t)arg_depth, &count);
-	const struct steps steps = { list, count, 0 };
+	struct table brief = { .source = t->source, .piped = PIPED };
+	size_t count, n;
+	struct path_step *const steps = path_steps(p, &r->who, r->from, r->to,
+						   (uint32_t)arg_depth, &count);
+	struct path_step *const sums = path_sums(w, steps, count, &n);
+	bool is_brief = false; /* some steps are one sum */
 
-	if (t->csv) {
-		print_rows(t, w, number, &steps);
-	} else {
-		print_title(t->source.session, p, number, r, &steps);
-		show_sums(t, w, &steps);
+	for (size_t i = 0; i < n; i++)
+		is_brief |= sums[i].steps > 1;
+	if (!t->csv)
+		print_title(t->source.session, p, number, r, sums, n);
+	if (!t->csv && !arg_sums && is_brief) {
+		table_choose_fixed(&brief, &sum_view, NULL);
+		table_begin(&brief);
+		print_sums(&brief, w, 0, sums, n, TOP_SUMS);
+		table_end(&brief);
+		putchar('\n');
 	}
-	if (!t->csv && !arg_sums) {
+	if (!t->csv)
 		table_begin(t);
-		print_steps(t, w, &steps, table_top(USUAL_TOP));
+	if (arg_sums)
+		print_sums(t, w, number, sums, n, table_top(USUAL_TOP));
+	else if (!t->csv && count > 0)
+		print_steps(t, w, steps, count, table_top(USUAL_TOP));
+	for (size_t i = 0; t->csv && !arg_sums && i < count; i++)
+		print_step(t, w, number, &steps[i], NULL);
+	if (!t->csv)
 		table_end(t);
-	}
-	mem_free(list);
+	mem_free_all(steps, sums);
 }
 
 /* ---- the requests ------------------------------------------------------- */
@@ -545,34 +451,24 @@ static int find_marks(const struct chronicle_found *f, struct session *s,
 {
 	const char *const dots = strstr(arg_mark, "..");
 	char *const first = mem_print("%.*s", (int)(dots - arg_mark), arg_mark);
-	const size_t count = f->mark_count;
-	struct chronicle_mark *const m = mem_alloc((count + 1) * sizeof(*m));
-	size_t j, any;
+	/* By track, and of all. */
+	const struct chronicle_mark **const last =
+		mem_alloc((f->count + 1) * sizeof(*last)), *any = NULL;
 
-	if (count > 0)
-		memcpy(m, f->marks, count * sizeof(*m));
-	order_sort(m, count, by_time);
-	for (size_t i = 0; i < count; i++) {
-		if (!filter_match_text(func_get(s->funcs, m[i].func)->name,
-				       dots + 2))
-			continue;
-		any = count;
-		for (j = i; j-- > 0;) {
-			if (!filter_match_text(func_get(s->funcs,
-					       m[j].func)->name, first))
-				continue;
-			any = any == count ? j : any;
-			if (m[j].track == m[i].track)
-				break;
-		}
-		j = j == SIZE_MAX ? any : j;
-		if (j < count)
+	order_sort(f->marks, f->mark_count, by_time);
+	for (const struct chronicle_mark *m = f->marks;
+	     m < f->marks + f->mark_count; m++) {
+		const char *const name = func_get(s->funcs, m->func)->name;
+		const struct chronicle_mark *const a = last[m->track] ?: any;
+
+		if (a && filter_match_text(name, dots + 2))
 			*vec_add(&to->at, &to->room, &to->count) =
 				(struct request){ track_who(&f->tracks[
-					m[i].track]), m[j].at, m[i].at,
-					m[j].func };
+					m->track]), a->at, m->at, a->func };
+		if (filter_match_text(name, first))
+			last[m->track] = any = m;
 	}
-	mem_free_all(first, m);
+	mem_free_all(first, (void *)last);
 	order_sort(to->at, to->count, arg_sort == START ? by_start : by_wall);
 	return to->count > 0 ? 0 :
 	       err_add("no mark \"%s\" follows a mark \"%.*s\"", dots + 2,

@@ -22,11 +22,9 @@ static bool arg_group;
 
 /* A thread, or all that were made by one stack. Texts are whole. */
 struct row {
-	uint64_t threads, live, owed;
-	stack_id stack;
+	struct threads_row is;
 	uint32_t pid, tid;
-	ticks start, life, cpu, ready, sleeps;
-	ticks locks, conditions, joins, calls, other;
+	ticks start;
 	const char *name, *begins, *fate;
 	char *at_end, *made_by;
 };
@@ -36,22 +34,22 @@ struct row {
 	{ name, METRIC_TIME, METRIC_SORTS, AT(field), .help = about, \
 	  __VA_ARGS__ }
 /* What of blocked it waited for. */
-#define PART(name, field, about) \
-	{ name, METRIC_TIME, METRIC_SORTS | METRIC_DROP_EMPTY, AT(field), \
-	  .help = about, .drop = 1 }
+#define PART(name, kind, about) \
+	{ name, METRIC_TIME, METRIC_SORTS | METRIC_DROP_EMPTY, \
+	  AT(is.times.blocked[WAITS_##kind]), .help = about, .drop = 1 }
 #define TIMES \
-	TIME("life", life, "from its beginning to its end"), \
-	TIME("cpu", cpu, "the time in which it ran"), \
-	TIME("run-wait", ready, "the time in which it had no core", \
-	     .drop = 2), \
-	TIME("blocked", sleeps, "the time in which it slept"), \
-	PART("locks", locks, "of blocked: for mutexes, read-write locks and " \
+	TIME("life", is.life, "from its beginning to its end"), \
+	TIME("cpu", is.cpu, "the time in which it ran"), \
+	TIME("run-wait", is.times.ready, \
+	     "the time in which it had no core", .drop = 2), \
+	TIME("blocked", is.blocked, "the time in which it slept"), \
+	PART("locks", LOCK, "of blocked: for mutexes, read-write locks and " \
 	     "semaphores"), \
-	PART("conditions", conditions, "of blocked: for condition variables " \
+	PART("conditions", CONDITION, "of blocked: for condition variables " \
 	     "and barriers"), \
-	PART("joins", joins, "of blocked: for the ends of other threads"), \
-	PART("calls", calls, "of blocked: in other calls that wait, as read"), \
-	PART("other", other, "of blocked: in none of these")
+	PART("joins", JOIN, "of blocked: for the ends of other threads"), \
+	PART("calls", CALL, "of blocked: in other calls that wait, as read"), \
+	PART("other", OTHER, "of blocked: in none of these")
 #define MADE_BY \
 	{ "made-by", METRIC_TEXT, METRIC_NAME | METRIC_KEEP_END, "made by", \
 	  "made_by", AT(made_by), .shrink = 24, \
@@ -70,7 +68,7 @@ static const struct metric metrics[] = {
 	  "which it began, if it has no name of its own" },
 	{ "fate", METRIC_TEXT, AT(fate), .help = "live at the end, ended, "
 	  "joined, detached or unknown" },
-	{ "owed", METRIC_NUMBER, METRIC_DROP_EMPTY, AT(owed),
+	{ "owed", METRIC_NUMBER, METRIC_DROP_EMPTY, AT(is.owed),
 	  .help = "1: it should have been joined, and was not" },
 	{ "at-end", METRIC_TEXT, METRIC_DROP_EMPTY, "at the end", "at_end",
 	  AT(at_end), .help = "in which call it waited at the end, and for "
@@ -87,10 +85,10 @@ static const struct metric_view view = {
 };
 
 static const struct metric group_metrics[] = {
-	{ "threads", METRIC_COUNT, AT(threads) },
-	{ "live", METRIC_COUNT, METRIC_DASH, AT(live) },
+	{ "threads", METRIC_COUNT, AT(is.threads) },
+	{ "live", METRIC_COUNT, METRIC_DASH, AT(is.live) },
 	{ "owed", METRIC_COUNT, METRIC_DASH, "never joined", "never_joined",
-	  AT(owed) },
+	  AT(is.owed) },
 	TIMES,
 	MADE_BY,
 	{ .name = NULL }
@@ -107,19 +105,13 @@ static const struct metric_view group_view = {
 /* For what it waited when the records ended. */
 static char *end_text(struct session *s, const struct threads_row *r)
 {
-	const func_id place = r->open ? r->open->place : 0;
-	const struct func *const f = place ? func_get(s->funcs, place) : NULL;
 	const char *const call = r->times.open ?
 				 func_get(s->funcs, r->times.open)->name : "";
+	char room[24];
 
-	if (r->fate != THREADS_LIVE || (!r->open && !r->times.open))
-		return mem_copy("");
-	if (!r->open)
-		return mem_copy(call);
-	if (f && f->kind == FUNC_NATIVE)
-		return mem_print("%s %s, %s", call, f->name,
-				 waits_kind_name(r->open->of.kind));
-	return mem_print("%s 0x%" PRIx64 ", %s", call, r->open->of.address,
+	if (r->fate != THREADS_LIVE || !r->open)
+		return mem_copy(r->fate == THREADS_LIVE ? call : "");
+	return mem_print("%s %s, %s", call, waits_name(s, &r->open->of, room),
 			 waits_kind_name(r->open->of.kind));
 }
 
@@ -139,50 +131,27 @@ static struct row make_row(struct session *s, const struct waits *w,
 		[THREADS_LIVE] = "live", [THREADS_ENDED] = "ended",
 		[THREADS_JOINED] = "joined", [THREADS_DETACHED] = "detached",
 		[THREADS_UNKNOWN] = "unknown" };
-	const struct waits_times *const t = &r->times;
-	struct row row = { .threads = 1, .live = r->fate == THREADS_LIVE,
-		.owed = r->is_owed, .stack = r->made_by,
-		.pid = cells_pid(s, r->process),
-		.tid = cells_tid(s, r->thread), .ready = t->ready,
+	const bool is_known = r->thread < s->thread_count;
+
+	return (struct row){ .is = *r, .pid = cells_pid(s, r->process),
+		.tid = cells_tid(s, r->thread),
 		.start = cells_since_start(s, r->from),
-		.life = r->to - MIN(r->to, r->from), .cpu = r->cpu,
-		.name = r->thread < s->thread_count ?
-			s->threads[r->thread].name : "",
-		.begins = r->thread < s->thread_count ?
-			  group_start(s, r->thread) : "",
+		.name = is_known ? s->threads[r->thread].name : "",
+		.begins = is_known ? group_start(s, r->thread) : "",
 		.fate = fates[r->fate], .at_end = end_text(s, r),
 		.made_by = maker_text(w, s, r) };
-
-	for (int i = 0; i < WAITS_KINDS; i++)
-		row.sleeps += t->blocked[i];
-	/* The kernel's sum has also what it ran before its first record and
-	 * after its last one. */
-	row.cpu = MIN(row.cpu, row.life - MIN(row.life, row.sleeps +
-					      row.ready));
-	row.locks = t->blocked[WAIT_MUTEX] + t->blocked[WAIT_READ] +
-		    t->blocked[WAIT_SEMAPHORE];
-	row.conditions = t->blocked[WAIT_CONDITION] + t->blocked[WAIT_BARRIER];
-	row.joins = t->blocked[WAIT_JOIN];
-	row.calls = t->blocked[WAITS_CALL];
-	row.other = t->blocked[WAITS_OTHER];
-	return row;
 }
 
+/* All figures of groups have 64 bits. */
 static void add_to(struct row *sum, const struct row *r)
 {
-	ticks *const to[] = { &sum->life, &sum->cpu, &sum->ready,
-		&sum->sleeps, &sum->locks, &sum->conditions, &sum->joins,
-		&sum->calls, &sum->other, &sum->threads, &sum->live,
-		&sum->owed };
-	const ticks from[] = { r->life, r->cpu, r->ready, r->sleeps,
-		r->locks, r->conditions, r->joins, r->calls, r->other,
-		r->threads, r->live, r->owed };
-
-	for (size_t i = 0; i < sizeof(from) / sizeof(*from); i++)
-		*to[i] += from[i];
+	for (const struct metric *m = group_metrics; m->name; m++)
+		if (m->unit != METRIC_TEXT)
+			*(uint64_t *)((char *)sum + m->at) +=
+				*(const uint64_t *)((const char *)r + m->at);
 }
 
-ORDER_BY(by_threads, struct row, DOWN(threads) ?: UP(stack))
+ORDER_BY(by_threads, struct row, DOWN(is.threads) ?: UP(is.made_by))
 
 /* By the stacks that made them. The caller frees the array with mem_free; its
  * texts are those of the rows. */
@@ -194,11 +163,11 @@ static struct row *group(const struct row *rows, size_t count, size_t *groups)
 
 	*groups = 0;
 	for (size_t i = 0; i < count; i++) {
-		uint32_t *const at = map_put(of, rows[i].stack, 0);
+		uint32_t *const at = map_put(of, rows[i].is.made_by, 0);
 
 		if (*at == 0) {
 			*vec_add(&list, &room, groups) = (struct row){
-				.stack = rows[i].stack,
+				.is.made_by = rows[i].is.made_by,
 				.made_by = rows[i].made_by };
 			*at = (uint32_t)*groups;
 		}
@@ -224,14 +193,15 @@ static void print_owed(struct session *s, const struct waits *w,
 {
 	char text[OUT_NUMBER];
 
-	for (size_t i = 0; i < count; i++)
-		if (groups[i].owed > 1 && groups[i].stack)
+	for (size_t i = 0; i < count; i++) {
+		const struct threads_row *const g = &groups[i].is;
+
+		if (g->owed > 1 && g->made_by)
 			table_note("%s of %s were never joined",
-				   out_number_many(text, groups[i].owed,
-						   "threads"),
+				   out_number_many(text, g->owed, "threads"),
 				   func_get(s->funcs, stack_table_get(
-					w->stacks, groups[i].stack)->func)
-				   ->name);
+					w->stacks, g->made_by)->func)->name);
+	}
 }
 
 static void print_alive(const struct session *s,

@@ -7,47 +7,57 @@
 
 /* ---- the function that waits -------------------------------------------- */
 
-/* By node: the index of its thread. The caller frees the array. */
-static uint32_t *threads_of(struct cct *t)
+/* A thread, and what it does: waits in one function, calls that, and all
+ * else. */
+struct side { ticks waits, does; uint64_t calls; };
+
+/* By thread's index. The caller frees the array. */
+static struct side *sides_of(const struct work *w, func_id func)
 {
+	struct cct *const t = w->session->cct;
+	const size_t threads = w->session->thread_count;
+	struct side *const sides = mem_alloc((threads + 1) * sizeof(*sides));
 	uint32_t *const of = mem_alloc((cct_count(t) + 1) * sizeof(*of));
 
 	for (node_id id = 1; id <= cct_count(t); id++) {
 		const struct cct_node *const n = cct_get(t, id);
+		const ticks asleep = work_asleep_at(w, id);
 
 		of[id] = n->parent ? of[n->parent] : n->thread;
+		if (of[id] >= threads)
+			continue;
+		sides[of[id]].does += n->self - MIN(asleep, n->self);
+		if (n->func != func)
+			continue;
+		sides[of[id]].waits += asleep;
+		sides[of[id]].calls += n->calls;
 	}
-	return of;
+	mem_free(of);
+	return sides;
 }
 
-/* Is most of the function's waiting that of one thread, of several that call
- * it? */
-static void find_side(const struct work *w, struct explain_finding *f)
+/* Is most of the function's waiting that of threads which hardly do anything
+ * else? And is it that of one thread, of several that call it? */
+static void find_sides(const struct work *w, struct explain_finding *f)
 {
-	struct cct *const t = w->session->cct;
 	const size_t threads = w->session->thread_count;
-	uint32_t *const of = threads_of(t);
-	ticks *const off = mem_alloc((threads + 1) * sizeof(*off));
-	uint64_t *const calls = mem_alloc((threads + 1) * sizeof(*calls));
-	size_t callers = 0, most = 0;
+	struct side *const sides = sides_of(w, f->func), *most = sides;
+	size_t callers = 0;
+	ticks all = 0, idle = 0;
 
-	for (node_id id = 1; id <= cct_count(t); id++) {
-		const struct cct_node *const n = cct_get(t, id);
-
-		if (n->func != f->func || of[id] >= threads)
-			continue;
-		off[of[id]] += work_asleep_at(w, id);
-		calls[of[id]] += n->calls;
+	for (struct side *i = sides; i < sides + threads; i++) {
+		callers += i->calls > 0;
+		most = i->waits > most->waits ? i : most;
+		all += i->waits;
+		idle += i->does < i->waits / IDLE_TIMES ? i->waits : 0;
 	}
-	for (size_t i = 0; i < threads; i++) {
-		callers += calls[i] > 0;
-		most = off[i] > off[most] ? i : most;
+	f->is_idle = idle > all / 2;
+	if (f->kind == EXPLAIN_WAIT && callers > 1 &&
+	    (double)most->waits >= ONE_SIDED * (double)f->time) {
+		f->thread = (uint32_t)(most - sides);
+		f->share = (double)most->waits / (double)f->time;
 	}
-	if (callers > 1 && (double)off[most] >= ONE_SIDED * (double)f->time) {
-		f->thread = (uint32_t)most;
-		f->share = (double)off[most] / (double)f->time;
-	}
-	mem_free_all(of, off, calls);
+	mem_free(sides);
 }
 
 /* How long the function waits, if it does. Fewer calls may wait for other
@@ -59,35 +69,6 @@ static ticks wait_of(const struct work *w, const struct figures *f)
 	if (!work_is_waiting(w, f) || work_is_for(w, f->func, EVENTS))
 		return 0;
 	return f->calls >= WAIT_CALLS ? time : time - MIN(time, 2 * busy);
-}
-
-/* Is most of the function's waiting that of threads which hardly do anything
- * else? */
-static bool is_idle(const struct work *w, func_id func)
-{
-	struct cct *const t = w->session->cct;
-	const size_t threads = w->session->thread_count;
-	uint32_t *const of = threads_of(t);
-	ticks *const waits = mem_alloc((threads + 1) * sizeof(*waits));
-	ticks *const does = mem_alloc((threads + 1) * sizeof(*does));
-	ticks all = 0, idle = 0;
-
-	for (node_id id = 1; id <= cct_count(t); id++) {
-		const struct cct_node *const n = cct_get(t, id);
-		const ticks asleep = work_asleep_at(w, id);
-
-		if (of[id] >= threads)
-			continue;
-		does[of[id]] += n->self - MIN(asleep, n->self);
-		if (n->func == func)
-			waits[of[id]] += asleep;
-	}
-	for (size_t i = 0; i < threads; i++) {
-		all += waits[i];
-		idle += does[i] < waits[i] / IDLE_TIMES ? waits[i] : 0;
-	}
-	mem_free_all(of, waits, does);
-	return idle > all / 2;
 }
 
 /* ---- the lock that threads wait for ------------------------------------- */
@@ -106,7 +87,7 @@ void explain_find_lock(struct work *w, enum explain_kind kind,
 	f->time = lock->waiting;
 	f->typical = lock->because;
 	f->lock = lock;
-	f->is_idle = is_idle(w, f->func);
+	find_sides(w, f);
 }
 
 /* Is the function named as what waits for an object? */
@@ -122,30 +103,30 @@ static bool is_told(const struct work *w, func_id func)
 /* Who waits for one that waits does so for a little longer. */
 void explain_find_wait(struct work *w)
 {
-	const struct flat_row *const rows = w->flat->rows, *best = NULL;
+	const struct flat_row *const rows = w->flat->rows;
+	const struct figures *best = NULL;
+	ticks *const wait = mem_alloc((w->flat->count + 1) * sizeof(*wait));
 	struct explain_finding *f;
 	double most = 0;
 
-	for (size_t i = 0; i < w->flat->count; i++)
-		if (!is_told(w, rows[i].f.func))
-			most = fmax(most, (double)wait_of(w, &rows[i].f));
 	for (size_t i = 0; i < w->flat->count; i++) {
-		const struct figures *const row = &rows[i].f;
-		const ticks wait = wait_of(w, row);
-
-		if (!is_told(w, rows[i].f.func) &&
-		    work_is_long(w, wait, LONG_SHARE) &&
-		    (double)wait >= AS_LONG * most &&
-		    (!best || work_asleep(w, row) < work_asleep(w, &best->f)))
-			best = &rows[i];
+		wait[i] = is_told(w, rows[i].f.func) ? 0 :
+			  wait_of(w, &rows[i].f);
+		most = fmax(most, (double)wait[i]);
 	}
+	for (size_t i = 0; i < w->flat->count; i++)
+		if (wait[i] > 0 && work_is_long(w, wait[i], LONG_SHARE) &&
+		    (double)wait[i] >= AS_LONG * most &&
+		    (!best || work_asleep(w, &rows[i].f) <
+			      work_asleep(w, best)))
+			best = &rows[i].f;
+	mem_free(wait);
 	if (!best)
 		return;
-	f = work_add(w, EXPLAIN_WAIT, best->f.func);
+	f = work_add(w, EXPLAIN_WAIT, best->func);
 	work_find_caller(w, f, work_asleep_at);
-	f->calls = best->f.calls;
-	f->time = work_asleep(w, &best->f);
-	f->typical = best->f.cpu;
-	f->is_idle = is_idle(w, f->func);
-	find_side(w, f);
+	f->calls = best->calls;
+	f->time = work_asleep(w, best);
+	f->typical = best->cpu;
+	find_sides(w, f);
 }

@@ -267,13 +267,14 @@ static void add_all(struct metric_columns *c, const struct metric *all,
 			insert(c, c->count, all);
 }
 
-/* A table ends with the metric that names its rows. */
+/* A table ends with the first metric that names its rows. */
 static void end_with_name(struct metric_columns *c, const struct metric *all)
 {
 	for (; all->name; all++)
 		if (all->flags & METRIC_NAME) {
 			metric_remove(c, METRIC_NAME);
 			insert(c, c->count, all);
+			return;
 		}
 }
 

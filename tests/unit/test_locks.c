@@ -4,7 +4,7 @@
 #include "analyzer/watch/waits/locks.h"
 #include "tests/test.h"
 
-static const struct waits_object lock = { 0, WAIT_MUTEX, 0x1000 };
+static const struct waits_object lock = { 0, WAIT_MUTEX, 0x1000, 0 };
 
 static struct waits_span span(ticks begin, ticks end, uint32_t thread)
 {
@@ -14,7 +14,7 @@ static struct waits_span span(ticks begin, ticks end, uint32_t thread)
 
 static struct waits_end end(ticks at, uint32_t thread, stack_id stack)
 {
-	return (struct waits_end){ lock, at, thread, stack, 0 };
+	return (struct waits_end){ lock, at, thread, stack, 0, 0, 0 };
 }
 
 static const struct locks_stack *find(const struct locks_stack *list,
@@ -89,12 +89,11 @@ void test_locks_in_a_range(void)
 	mem_free(list);
 }
 
-/* Nobody was seen to let it go: it is the owner's time. One's own end is none:
- * a condition variable's waiter gives its mutex back. */
+/* Nobody was seen to let it go: it is the owner's time. */
 void test_locks_unseen(void)
 {
 	struct waits_span spans[] = { span(10, 30, 1) };
-	struct waits_end ends[] = { end(20, 1, 2) };
+	struct waits_end ends[] = { end(31, 1, 2) };
 	struct waits w = { .spans = spans, .span_count = 1,
 			   .ends = ends, .end_count = 1 };
 	const struct locks_stack *unseen;
@@ -124,8 +123,7 @@ static void explained(const struct waits *w, ticks *waiting, ticks *since)
 		for (size_t k = 0; k < w->end_count; k++) {
 			const struct waits_end *const e = &w->ends[k];
 
-			if (e->at <= s->begin || e->at > s->end ||
-			    e->thread == s->thread)
+			if (e->at <= s->begin || e->at > s->end)
 				continue;
 			if (e->at > from)
 				since[e->stack] = MIN(since[e->stack], from);
@@ -150,8 +148,7 @@ static void at_random(struct waits *w)
 	waits_sort(w);
 }
 
-/* Waits that lie in one another, of threads that let go themselves meanwhile.
- */
+/* Waits that lie in one another. */
 void test_locks_turns_at_random(void)
 {
 	struct waits_span spans[FEW];
@@ -208,18 +205,18 @@ void test_locks_many_waits_and_ends(void)
 	stacks = locks_stacks(&w, list, &count);
 	CHECK_EQ(find(stacks, count, LOCKS_HOLDS, 2)->held, 2 * MANY - 1);
 	CHECK_EQ(locks_chain(&w, list, 2, &turn, 1), 1);
-	CHECK(turn.from == 0 && turn.to == MANY);
+	CHECK(turn.from == 0 && turn.end->at == MANY);
 	mem_free_all(stacks, list, w.spans, w.ends);
 }
 
 /* ---- a wait on a condition, which takes its mutex again ---- */
 
-static const struct waits_object work = { 0, WAIT_CONDITION, 0x2000 };
+static const struct waits_object work = { 0, WAIT_CONDITION, 0x2000, 0 };
 
 static struct waits_span on_work(ticks begin, ticks end, uint32_t thread)
 {
 	return (struct waits_span){ .of = work, .begin = begin, .end = end,
-		.thread = thread, .stack = 1, .mutex = lock.address };
+		.thread = thread, .stack = 1, .mutex = lock };
 }
 
 /* The calls that let others go on are of these functions. */
@@ -238,7 +235,8 @@ static void begin(struct waits *w, struct session *s, const char *name)
 static void put_end(struct waits *w, const struct waits_object *of, ticks at,
 		    uint32_t thread)
 {
-	w->ends[w->end_count++] = (struct waits_end){ *of, at, thread, 1, 0 };
+	w->ends[w->end_count++] = (struct waits_end){ .of = *of, .at = at,
+		.thread = thread, .stack = 1 };
 }
 
 /* From which tick to which a thread waited for the object; as from * 1000 +

@@ -120,8 +120,8 @@ void test_page_tells_who_held_what_without_its_html(void)
 					       .to = 100 };
 	const func_id place = sessions_func(s, 1, 16,
 					    "</script><img src=x>\x1b[31m");
-	struct waits_span span = { .of = { 0, WAIT_MUTEX, 64 }, .begin = 10,
-		.end = 60, .thread = 1, .owner = 7, .place = place };
+	struct waits_span span = { .of = { 0, WAIT_MUTEX, 64, place },
+		.begin = 10, .end = 60, .thread = 1, .owner = 7 };
 	const struct waits waits = { .spans = &span, .span_count = 1 };
 	const struct page_locks locks = { .waits = &waits };
 	const struct page_memory memory = { 512, (double[]){ 1e30, 2.6 }, 2 };

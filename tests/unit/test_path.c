@@ -4,7 +4,7 @@
 #include "analyzer/watch/waits/path.h"
 #include "tests/test.h"
 
-static const struct waits_object lock = { 0, WAIT_MUTEX, 0x1000 };
+static const struct waits_object lock = { 0, WAIT_MUTEX, 0x1000, 0 };
 
 static void put(struct track *k, enum span_kind kind, ticks begin, ticks end,
 		uint32_t depth, func_id func, uint32_t to)
@@ -77,7 +77,7 @@ static void make_lock(struct made *m)
 	m->tracks[1].thread = 1;
 	m->w.span_count = m->w.end_count = 1;
 	*m->w.spans = (struct waits_span){ .of = lock, .begin = 20, .end = 61 };
-	*m->w.ends = (struct waits_end){ lock, 50, 1, 0, 0 };
+	*m->w.ends = (struct waits_end){ lock, 50, 1, 0, 0, 0, 0 };
 	put(&m->tracks[0], SPAN_CALL, 0, 100, 1, 1, TRACK_NONE);
 	put(&m->tracks[0], SPAN_ACTIVE, 0, 100, 0, 0, TRACK_NONE);
 	put(&m->off, SPAN_BLOCKED, 21, 50, 0, 0, TRACK_NONE);

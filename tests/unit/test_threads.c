@@ -28,8 +28,8 @@ static void end(struct session *s)
 static struct waits_birth birth(ticks begin, stack_id stack, bool is_made,
 				bool is_detached)
 {
-	return (struct waits_birth){ { 0, WAIT_THREAD, 0x1000 }, begin, stack,
-				     is_detached, is_made };
+	return (struct waits_birth){ { 0, WAIT_THREAD, 0x1000, 0 }, begin,
+				     stack, is_detached, is_made };
 }
 
 /* Three threads had one handle: the first was joined, the second detached
@@ -43,7 +43,7 @@ void test_threads_handles(void)
 	struct waits_birth births[] = { birth(50, 3, true, false),
 		birth(36, 9, false, true), birth(30, 2, true, false),
 		birth(10, 1, true, false), birth(70, 4, true, false) };
-	struct waits_span join = { .of = { 0, WAIT_JOIN, 0x1000 },
+	struct waits_span join = { .of = { 0, WAIT_JOIN, 0x1000, 0 },
 		.begin = 16, .end = 22 };
 	struct waits_times times[3] = { { .is_ended = true },
 		{ .is_ended = true }, { .is_ended = true } };
@@ -59,13 +59,13 @@ void test_threads_handles(void)
 	rows = threads_list(s, &w, &n);
 	CHECK(n == 4);
 	CHECK(rows[0].made_by == 1 && rows[0].fate == THREADS_JOINED);
-	CHECK(!rows[0].is_owed && rows[0].from == 10 && rows[0].to == 20);
+	CHECK(!rows[0].owed && rows[0].from == 10 && rows[0].to == 20);
 	CHECK(rows[1].made_by == 2 && rows[1].fate == THREADS_DETACHED);
-	CHECK(!rows[1].is_owed);
+	CHECK(!rows[1].owed);
 	CHECK(rows[2].made_by == 3 && rows[2].fate == THREADS_ENDED);
-	CHECK(rows[2].is_owed);
+	CHECK(rows[2].owed);
 	CHECK(rows[3].made_by == 4 && rows[3].thread == THREADS_NONE);
-	CHECK(rows[3].is_owed && rows[3].fate == THREADS_UNKNOWN);
+	CHECK(rows[3].owed && rows[3].fate == THREADS_UNKNOWN);
 	CHECK(threads_most(rows, n, &at) == 1 && at == 10);
 	mem_free(rows);
 	end(s);
@@ -77,7 +77,7 @@ void test_threads_live(void)
 {
 	struct thread threads[2] = { { .first = 0, .last = 100 },
 				     { .first = 10, .last = 20 } };
-	struct waits_span open = { .of = { 0, WAIT_MUTEX, 0x2000 },
+	struct waits_span open = { .of = { 0, WAIT_MUTEX, 0x2000, 0 },
 		.begin = 15, .end = 20, .thread = 1, .is_open = true };
 	struct waits w = { .spans = &open, .span_count = 1 };
 	struct session *const s = session_of(threads, 2);
@@ -88,7 +88,7 @@ void test_threads_live(void)
 	rows = threads_list(s, &w, &n);
 	CHECK(n == 2);
 	CHECK(rows[1].fate == THREADS_LIVE && rows[1].open == &open);
-	CHECK(rows[1].to == 100 && rows[1].times.blocked[WAIT_MUTEX] == 80);
+	CHECK(rows[1].to == 100 && rows[1].times.blocked[WAITS_LOCK] == 80);
 	CHECK(threads_most(rows, n, &at) == 2 && at == 10);
 	mem_free(rows);
 	end(s);

@@ -115,7 +115,7 @@ static int see_meanwhile(struct load *load, struct waits *w,
 			 struct explain_told *told)
 {
 	const ticks at = locks_late(turn);
-	struct meanwhile m = { w->stacks, turn->thread, 0 };
+	struct meanwhile m = { w->stacks, turn->end->thread, 0 };
 	struct snapshots *const s = snapshots_new(&at, 1);
 	const int status = load_again(load, &snapshots_sink, s);
 
@@ -139,16 +139,16 @@ static int see_holder(struct load *load, struct waits *w,
 			 locks_chain(w, o, holder, chain, EXPLAIN_CHAIN);
 
 	for (size_t i = 0; i < n; i++) {
-		told->chain[i].place = chain[i].place;
-		told->chain[i].address = chain[i].of.address;
+		told->chain[i].place = chain[i].end->of.place;
+		told->chain[i].address = chain[i].end->of.address;
 		told->chain[i].holder =
-			func_of(w, caller_of(w, chain[i].stack));
+			func_of(w, caller_of(w, chain[i].end->stack));
 	}
 	told->chain_length = n;
 	if (n == 0)
 		return 0;
 	told->held_by = stack_table_line(w->stacks, load->session->funcs,
-		caller_of(w, chain[n - 1].stack), told->shorten);
+		caller_of(w, chain[n - 1].end->stack), told->shorten);
 	return see_meanwhile(load, w, &chain[n - 1], told);
 }
 
@@ -156,7 +156,7 @@ static struct explain_lock lock_of(const struct waits *w,
 				   const struct locks_object *o)
 {
 	struct explain_lock lock = { .func = func_of(w, o->first),
-		.kind = o->of.kind, .place = o->place,
+		.kind = o->of.kind, .place = o->of.place,
 		.address = o->of.address, .waits = o->waits, .most = o->most,
 		.waiting = o->waiting };
 
@@ -174,7 +174,7 @@ static void see_unjoined(const struct session *s, const struct waits *w,
 	struct threads_row *const rows = threads_list(s, w, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (rows[i].fate == THREADS_ENDED && rows[i].is_owed)
+		if (rows[i].fate == THREADS_ENDED && rows[i].owed)
 			made[func_of(w, rows[i].made_by)]++;
 	for (func_id f = 1; f < funcs; f++) {
 		if (made[f] <= to->unjoined)

@@ -16,30 +16,19 @@ struct blame {
 	FILE *to;
 	const struct page *page;
 	const uint32_t *number;
-	/* By thread, or by process and coroutine: the lane + 1. */
-	struct map *of_thread, *of_coroutine;
+	struct map *tracks;
 };
 
 static uint32_t lane_of(const struct blame *b, const struct path_who *who)
 {
-	return !who->is_known ? 0 : who->coroutine == 0 ?
-	       map_find(b->of_thread, who->thread, 0) :
-	       map_find(b->of_coroutine, who->process, who->coroutine);
+	const uint32_t track = path_track(b->tracks, who);
+
+	return track == TRACK_NONE ? 0 : b->number[track];
 }
 
-static void find_lanes(struct blame *b)
+static uint32_t thread_lane(const struct blame *b, uint32_t thread)
 {
-	const struct chronicle_found *const f = b->page->moments;
-
-	for (size_t i = 0; i < f->count; i++) {
-		const struct track *const k = &f->tracks[i];
-
-		if (k->level == 0)
-			*(k->coroutine == 0 ?
-			  map_put(b->of_thread, k->thread, 0) :
-			  map_put(b->of_coroutine, k->process, k->coroutine)) =
-				b->number[i];
-	}
+	return lane_of(b, &(struct path_who){ true, 0, thread, 0 });
 }
 
 static ticks since(const struct blame *b, ticks at)
@@ -55,14 +44,12 @@ ORDER_BY(by_length, struct waits_span *,
 
 static void put_name(const struct blame *b, const struct waits_span *w)
 {
-	const struct func *const f = w->place == 0 ? NULL :
-		func_get(b->page->session->funcs, w->place);
-	char *name = f && f->name[0] != '\0' ? out_escape_terminal(f->name) :
-		     mem_print("0x%" PRIx64, w->of.address);
-	char *text;
+	char room[24];
+	char *const name = out_escape_cut_name(out_escape_terminal(
+		waits_name(b->page->session, &w->of, room)), NAME);
+	char *const text = mem_print("%s %s", waits_kind_name(w->of.kind),
+				     name);
 
-	name = out_escape_cut_name(name, NAME);
-	text = mem_print("%s %s", waits_kind_name(w->of.kind), name);
 	out_json_text(b->to, text);
 	mem_free_all(name, text);
 }
@@ -72,17 +59,18 @@ static bool put_wait(const struct blame *b, const struct waits_span *w,
 		     const char *between)
 {
 	const struct locks_turn t = locks_turn_in(b->page->locks->waits, w);
-	const uint32_t lane = map_find(b->of_thread, w->thread, 0);
-	uint32_t thread = t.thread, holder;
+	const uint32_t lane = thread_lane(b, w->thread);
+	uint32_t thread = t.end ? t.end->thread : 0, holder;
 
-	if (t.to == 0 && !waits_owner(b->page->session, w, &thread))
+	if (!t.end && !waits_owner(b->page->session, w, &thread))
 		return false;
-	holder = map_find(b->of_thread, thread, 0);
+	holder = thread_lane(b, thread);
 	if (lane == 0 || holder == 0 || holder == lane)
 		return false;
 	fprintf(b->to, "%s[%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",%"
 		PRIu64 ",", between, lane, since(b, w->begin),
-		w->end - w->begin, holder, since(b, t.to == 0 ? w->end : t.to));
+		w->end - w->begin, holder,
+		since(b, t.end ? t.end->at : w->end));
 	put_name(b, w);
 	putc(']', b->to);
 	return true;
@@ -116,8 +104,8 @@ static void put_path(const struct blame *b, const struct page_path *p)
 		PRIu64 ",\"steps\":[", p->func, p->who.coroutine);
 	for (size_t i = 0; i < p->count && i < MOST_STEPS; i++) {
 		const struct path_step *const s = &p->steps[i];
-		const func_id func = s->kind == PATH_WAITS && s->place ?
-			s->place : s->stack == 0 ? 0 :
+		const func_id func = s->kind == PATH_WAITS && s->of.place ?
+			s->of.place : s->stack == 0 ? 0 :
 			stack_table_get(stacks, s->stack)->func;
 
 		fprintf(b->to, "%s[%" PRIu64 ",%" PRIu64 ",%d,%" PRIu32 ",%"
@@ -130,13 +118,11 @@ static void put_path(const struct blame *b, const struct page_path *p)
 
 void page_blame_put(FILE *to, const struct page *page, const uint32_t *number)
 {
-	struct blame b = { to, page, number, map_new(), map_new() };
+	struct blame b = { to, page, number, path_tracks(page->moments) };
 
-	find_lanes(&b);
 	if (page->locks)
 		put_waits(&b, page->locks->waits);
 	if (page->locks && page->path && page->path->count > 0)
 		put_path(&b, page->path);
-	map_free(b.of_thread);
-	map_free(b.of_coroutine);
+	map_free(b.tracks);
 }

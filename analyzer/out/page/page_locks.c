@@ -13,18 +13,6 @@ enum { STACKS = 20, FRAMES = 100 };
 /* If an object has more waits, none of them is in the page by itself. */
 enum { MOST_WAITS = 2000 };
 
-/* The variable that it is, or else its address. */
-static void put_name(FILE *to, const struct session *s,
-		     const struct locks_object *o)
-{
-	const struct func *const f = o->place == 0 ? NULL :
-				     func_get(s->funcs, o->place);
-	char text[32];
-
-	snprintf(text, sizeof(text), "0x%" PRIx64, o->of.address);
-	out_json_text(to, f && f->name[0] != '\0' ? f->name : text);
-}
-
 static ticks longest_began(const struct waits *w, const struct locks_object *o)
 {
 	for (size_t i = o->span; i < o->span + o->spans; i++)
@@ -36,13 +24,10 @@ static ticks longest_began(const struct waits *w, const struct locks_object *o)
 static void put_stack(FILE *to, const struct waits *w,
 		      const struct locks_stack *k)
 {
-	static const char *const roles[] = {
-		[LOCKS_WAITS] = "waits", [LOCKS_HOLDS] = "holds",
-		[LOCKS_UNSEEN] = "holds", [LOCKS_FREE] = "nobody" };
 	stack_id at = k->stack;
 
 	fprintf(to, "[\"%s\",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-		",[", roles[k->role], k->waiting, k->held, k->longest,
+		",[", locks_role_name(k->role), k->waiting, k->held, k->longest,
 		k->count);
 	for (int i = 0; at != 0 && i < FRAMES; i++) {
 		const struct stack_frame *const e = stack_table_get(w->stacks,
@@ -75,10 +60,11 @@ static void put_object(FILE *to, const struct page_locks *l,
 	size_t count;
 	struct locks_stack *const list = locks_stacks(l->waits, o, &count);
 	size_t waits = 0, others = 0;
+	char room[24];
 	const char *between = "";
 
 	fprintf(to, "[\"%s\",", waits_kind_name(o->of.kind));
-	put_name(to, s, o);
+	out_json_text(to, waits_name(s, &o->of, room));
 	fprintf(to, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
 		",%" PRIu64 ",[", o->waiting, o->held, o->waits, o->longest,
 		o->most, began < first ? 0 : began - first);

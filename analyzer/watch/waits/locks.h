@@ -1,10 +1,5 @@
 /* locks.h - what was waited for, by whom and because of whom: made of the waits
  * and their ends that a replay has collected (waits.h). Pure.
- *
- * While others wait for an object, it is whose call ends the next wait: the
- * time until then is given to that call. So the time of each waiter goes to the
- * holders in turn. What follows the last of these ends, while the waiter gets
- * the object and a core, is given to nobody.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -14,7 +9,6 @@
 struct locks_object {
 	struct waits_object of;
 	stack_id first;          /* the stack that waited first */
-	func_id place;           /* where it lies, as a function; or 0 */
 	uint64_t waits, open;    /* of them, those that had not ended */
 	ticks waiting, longest;
 	ticks held;              /* time in which any waited for a holder */
@@ -45,16 +39,21 @@ struct locks_stack {
 	ticks longest;           /* wait, or time held */
 };
 
-/* Who had an object while others waited for it. */
+/* The stacks of one object: by role, then by falling waiting. The caller frees
+ * the array with mem_free. */
+struct locks_stack *locks_stacks(const struct waits *,
+				 const struct locks_object *, size_t *count);
+/* The role in a word: "waits", "holds" or "nobody". */
+const char *locks_role_name(enum locks_role);
+
+/* Who had an object while others waited for it: the thread whose call ended a
+ * wait, and since when one waited for that. end NULL: nobody is known. */
 struct locks_turn {
-	struct waits_object of;
-	func_id place;           /* where it lies, as a function; or 0 */
-	uint32_t thread;         /* whose call let one of them go on, */
-	stack_id stack;          /* and that call */
-	ticks from, to;          /* the longest time that one waited for it */
+	const struct waits_end *end;
+	ticks from;
 };
 
-/* The longest turn of others in that wait; to 0: there is none. */
+/* The longest turn in that wait. */
 struct locks_turn locks_turn_in(const struct waits *,
 				const struct waits_span *);
 
@@ -62,7 +61,7 @@ struct locks_turn locks_turn_in(const struct waits *,
  * known when it took that. */
 static inline ticks locks_late(const struct locks_turn *t)
 {
-	return t->to - (t->to - t->from) / 8;
+	return t->end->at - (t->end->at - t->from) / 8;
 }
 
 /* The longest turn of an object that ended in a call of that stack, then that
@@ -70,8 +69,3 @@ static inline ticks locks_late(const struct locks_turn *t)
  * most. Returns how many. */
 size_t locks_chain(const struct waits *, const struct locks_object *,
 		   stack_id holder, struct locks_turn *chain, size_t room);
-
-/* The stacks of one object: by role, then by falling waiting. The caller frees
- * the array with mem_free. */
-struct locks_stack *locks_stacks(const struct waits *,
-				 const struct locks_object *, size_t *count);

@@ -17,8 +17,7 @@ struct path {
 	const struct session *session;
 	const struct chronicle_found *found;
 	struct waits *waits;
-	/* By thread's index, or by process and serial: the track + 1. */
-	struct map *of_thread, *of_coroutine;
+	struct map *tracks;
 	struct map *body_of;     /* by process and serial */
 	struct index *index;     /* by track, empty: not asked for yet */
 	const struct waits_span **spans; /* by thread, then by begin */
@@ -30,19 +29,28 @@ struct path {
 ORDER_BY(by_thread, struct waits_span *, ORDER((*x)->thread, (*y)->thread) ?:
 	 ORDER((*x)->begin, (*y)->begin))
 
-static void find_tracks(struct path *p)
+static uint32_t *track_put(struct map *of, const struct track *k)
 {
-	for (size_t i = 0; i < p->found->count; i++) {
-		const struct track *const k = &p->found->tracks[i];
-		uint32_t *at;
+	return map_put(of, k->coroutine ? k->process : k->thread, k->coroutine);
+}
 
-		if (k->level > 0)
-			continue;
-		at = k->coroutine == 0 ? map_put(p->of_thread, k->thread, 0) :
-		     map_put(p->of_coroutine, k->process, k->coroutine);
-		if (*at == 0)
-			*at = (uint32_t)i + 1;
-	}
+struct map *path_tracks(const struct chronicle_found *f)
+{
+	struct map *const of = map_new();
+
+	for (size_t i = f->count; i-- > 0;)
+		if (f->tracks[i].level == 0)
+			*track_put(of, &f->tracks[i]) = (uint32_t)i + 1;
+	return of;
+}
+
+uint32_t path_track(const struct map *of, const struct path_who *who)
+{
+	const uint32_t at = !who->is_known ? 0 :
+		map_find(of, who->coroutine ? who->process : who->thread,
+			 who->coroutine);
+
+	return at == 0 ? (uint32_t)TRACK_NONE : at - 1;
 }
 
 struct path *path_new(const struct session *s, const struct chronicle_found *f,
@@ -51,12 +59,10 @@ struct path *path_new(const struct session *s, const struct chronicle_found *f,
 	struct path *const p = mem_alloc(sizeof(*p));
 
 	*p = (struct path){ .session = s, .found = f, .waits = w,
-		.of_thread = map_new(), .of_coroutine = map_new(),
-		.body_of = map_new(),
+		.tracks = path_tracks(f), .body_of = map_new(),
 		.index = mem_alloc((f->count + 1) * sizeof(*p->index)),
 		.spans = mem_alloc((w->span_count + 1) * sizeof(*p->spans)),
 		.span_count = w->span_count };
-	find_tracks(p);
 	for (size_t i = 0; i < s->coroutine_count; i++)
 		if (s->coroutines[i].body != 0)
 			*map_put(p->body_of, s->coroutines[i].process,
@@ -74,8 +80,7 @@ void path_free(struct path *p)
 		return;
 	for (size_t i = 0; i < p->found->count; i++)
 		mem_free_all(p->index[i].parent, p->index[i].base);
-	map_free(p->of_thread);
-	map_free(p->of_coroutine);
+	map_free(p->tracks);
 	map_free(p->body_of);
 	mem_free_all(p->index, p->spans, p->steps, p);
 }
@@ -281,15 +286,6 @@ static ticks hottest(struct path *p, uint32_t track, ticks from, ticks to)
 
 /* ---- steps -------------------------------------------------------------- */
 
-static uint32_t track_of(const struct path *p, const struct path_who *who)
-{
-	const uint32_t at = !who->is_known ? 0 : who->coroutine == 0 ?
-		map_find(p->of_thread, who->thread, 0) :
-		map_find(p->of_coroutine, who->process, who->coroutine);
-
-	return at == 0 ? (uint32_t)TRACK_NONE : at - 1;
-}
-
 static struct path_who who_at(struct path *p, uint32_t track, ticks at)
 {
 	const uint32_t on = thread_at(p, track, at);
@@ -388,7 +384,7 @@ static void follow(struct path *, uint32_t track, ticks from, ticks to,
 /* The step, and what the one did whom it was because of. */
 static void add_with(struct path *p, struct path_step s)
 {
-	const uint32_t by = track_of(p, &s.by);
+	const uint32_t by = path_track(p->tracks, &s.by);
 
 	add(p, s);
 	if (s.depth < p->depth && by != TRACK_NONE)
@@ -404,55 +400,33 @@ static struct path_who owner_of(const struct path *p,
 	return who;
 }
 
-/* An end of a wait comes before it ends. */
-static bool is_before(const struct waits_end *e, const struct waits_span *w,
-		      ticks at)
-{
-	const int order = waits_compare(&e->of, &w->of);
-
-	return order < 0 || (order == 0 && e->at <= at);
-}
-
 /* A wait for an object up to s.end, which may be before it ends: a part for
  * each of those who held it in turn. Returns when the last of them let it go;
  * what follows is due to nobody. */
 static ticks add_waits(struct path *p, struct path_step s,
 		       const struct waits_span *w)
 {
-	const struct waits *const all = p->waits;
 	const ticks end = s.end;
-	size_t i = ORDER_FIRST(k, all->end_count,
-			       is_before(&all->ends[k], w, s.begin));
-	size_t j = ORDER_FIRST(k, all->end_count,
-			       is_before(&all->ends[k], w, w->begin));
-	bool any = j < i;
+	struct waits_span rest = *w;
+	const struct waits_end *e;
+	uint32_t by;
 
-	s.kind = PATH_WAITS;
-	s.of = w->of;
-	s.place = w->place;
-	s.stack = w->stack;
-	for (; s.begin < end && i < all->end_count; i++) {
-		const struct waits_end *const e = &all->ends[i];
-
-		if (waits_compare(&e->of, &w->of) != 0 || e->at > w->end)
-			break;
-		if (e->thread == w->thread)
-			continue; /* it gives a mutex back, and waits then */
+	rest.begin = MAX(w->begin, s.begin);
+	for (size_t n = waits_ends_in(p->waits, &rest, &e);
+	     n > 0 && s.begin < end; n--, e++) {
 		s.end = MIN(end, e->at);
 		s.by = (struct path_who){ true, e->of.process, e->thread,
 					  e->coroutine };
 		s.by_stack = e->stack;
 		add_with(p, s);
 		s.begin = s.end;
-		any = true;
 	}
-	if (any)
+	if (waits_ends_in(p->waits, w, &e) > 0)
 		return s.begin;
-	s.end = end;
 	s.by = owner_of(p, w);
-	if (s.by.is_known && track_of(p, &s.by) != TRACK_NONE)
-		s.by_stack = stack_at(p, track_of(p, &s.by), s.begin,
-				      TRACK_NONE);
+	by = path_track(p->tracks, &s.by);
+	s.by_stack = by == TRACK_NONE ? 0 :
+		     stack_at(p, by, s.begin, TRACK_NONE);
 	add_with(p, s);
 	return end;
 }
@@ -496,6 +470,9 @@ static ticks add_same(struct path *p, uint32_t track, uint32_t on,
 	ticks until;
 
 	if (w) {
+		s.kind = PATH_WAITS;
+		s.of = w->of;
+		s.stack = w->stack;
 		s.end = MIN(s.end, w->end);
 		until = add_waits(p, s, w);
 		if (until > s.begin)
@@ -508,12 +485,10 @@ static ticks add_same(struct path *p, uint32_t track, uint32_t on,
 		add_ready(p, s);
 		return s.end;
 	}
-	s.stack = w ? w->stack : stack_at(p, on, off ? s.begin :
-		hottest(p, track, s.begin, s.end), TRACK_NONE);
-	s.kind = w ? PATH_WAITS : off ? asleep_in(p, s.stack) : PATH_RUNS;
-	if (w) {
-		s.of = w->of;
-		s.place = w->place;
+	if (!w) {
+		s.stack = stack_at(p, on, off ? s.begin :
+			hottest(p, track, s.begin, s.end), TRACK_NONE);
+		s.kind = off ? asleep_in(p, s.stack) : PATH_RUNS;
 	}
 	add(p, s);
 	return s.end;
@@ -580,7 +555,7 @@ struct path_step *path_steps(struct path *p, const struct path_who *who,
 			     size_t *count)
 {
 	struct path_step *steps;
-	const uint32_t track = track_of(p, who);
+	const uint32_t track = path_track(p->tracks, who);
 
 	p->depth = depth;
 	if (track != TRACK_NONE)
@@ -613,7 +588,7 @@ func_id path_caller(const struct waits *w, stack_id stack)
 	       innermost(w, stack_table_own(w->stacks, funcs, stack));
 }
 
-static bool is_of(const struct waits *w, const struct path_sum *sum,
+static bool is_of(const struct waits *w, const struct path_step *sum,
 		  const struct path_step *step)
 {
 	return sum->kind == step->kind &&
@@ -623,14 +598,14 @@ static bool is_of(const struct waits *w, const struct path_sum *sum,
 		waits_compare(&sum->of, &step->of) == 0);
 }
 
-ORDER_BY(by_falling_time, struct path_sum,
-	 DOWN(time) ?: UP(kind) ?: UP(stack))
+ORDER_BY(by_falling_time, struct path_step,
+	 DOWN(end) ?: UP(kind) ?: UP(stack))
 
 /* There are few of them. */
-struct path_sum *path_sums(const struct waits *w, const struct path_step *step,
-			   size_t n, size_t *count)
+struct path_step *path_sums(const struct waits *w, const struct path_step *step,
+			    size_t n, size_t *count)
 {
-	struct path_sum *list = NULL;
+	struct path_step *list = NULL;
 	size_t room = 0, k;
 
 	*count = 0;
@@ -642,10 +617,9 @@ struct path_sum *path_sums(const struct waits *w, const struct path_step *step,
 		for (k = 0; k < *count && !is_of(w, &list[k], step); k++)
 			;
 		if (k == *count)
-			*vec_add(&list, &room, count) = (struct path_sum){
-				.kind = step->kind, .stack = step->stack,
-				.place = step->place, .of = step->of };
-		list[k].time += time;
+			*vec_add(&list, &room, count) = (struct path_step){
+				.kind = step->kind, .of = step->of };
+		list[k].end += time;
 		list[k].steps++;
 		if (time > list[k].longest) {
 			list[k].longest = time;

@@ -40,12 +40,20 @@ struct path_step {
 	ticks begin, end;        /* begin < end */
 	struct path_who who, by;
 	struct waits_object of;  /* PATH_WAITS */
-	func_id place;           /* where the object lies, or 0 */
 	/* In the waits' table; 0: not known. runs: that in which most of the
 	 * time was spent; suspended: the coroutine's own; by_stack: where `by`
 	 * ended it. */
 	stack_id stack, by_stack;
+	/* Of several steps together: how many they are, and the longest one,
+	 * whose stack it is; end - begin is the time of all. */
+	uint64_t steps;
+	ticks longest;
 };
+
+/* The tracks, level 0, of threads and coroutines. The caller frees it with
+ * map_free; path_track finds one's index, or TRACK_NONE. */
+struct map *path_tracks(const struct chronicle_found *);
+uint32_t path_track(const struct map *, const struct path_who *);
 
 struct path;
 /* Of a chronicle with lanes for all coroutines, and of sorted waits of the same
@@ -68,19 +76,11 @@ func_id path_body(const struct path *, uint32_t process, uint64_t coroutine);
 func_id path_caller(const struct waits *, stack_id);
 
 /* The request's own steps of one kind in one function (of libc, for one
- * caller), waiting for one object, together. */
-struct path_sum {
-	enum path_kind kind;
-	stack_id stack;          /* of its longest step; 0: not known */
-	struct waits_object of;  /* PATH_WAITS */
-	func_id place;
-	ticks time, longest;
-	uint64_t steps;
-};
-/* They add up to the time of the steps of depth 0; by falling time. The caller
- * frees the array with mem_free. */
-struct path_sum *path_sums(const struct waits *, const struct path_step *,
-			   size_t n, size_t *count);
+ * caller), waiting for one object, together: `begin` is 0. They add up to the
+ * time of the steps of depth 0; by falling time. The caller frees the array
+ * with mem_free. */
+struct path_step *path_sums(const struct waits *, const struct path_step *,
+			    size_t n, size_t *count);
 
 /* Decisions: of a lock whose holders changed while it was waited for there is a
  * step for each. Whoever ran instead is a guess: the kernel does not say on

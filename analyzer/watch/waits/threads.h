@@ -14,15 +14,17 @@ enum threads_fate {
 };
 
 struct threads_row {
+	uint64_t threads, live;  /* 1; and if it had not ended: rows can be
+	                          * added up */
+	uint64_t owed;           /* 1: a join: it was made joinable, and is
+	                          * neither joined nor detached */
 	uint32_t process, thread; /* indices; thread may be THREADS_NONE: of a
 	                          * thread that has recorded nothing */
 	stack_id made_by;        /* stack that made it, in the waits' table; or
 	                          * 0 */
-	ticks from, to;          /* as far as is known */
+	ticks from, to, life;    /* as far as is known */
 	enum threads_fate fate;
-	bool is_owed;            /* a join: it was made joinable, and is neither
-	                          * joined nor detached */
-	ticks cpu;
+	ticks cpu, blocked;      /* the latter in all */
 	struct waits_times times;
 	const struct waits_span *open; /* for this it waited at the end */
 };

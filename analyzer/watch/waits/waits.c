@@ -6,6 +6,8 @@
 #include "analyzer/base/vec.h"
 #include "analyzer/watch/site.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A call that waits: its frame's depth, and its span. */
@@ -43,7 +45,8 @@ static struct waits_object object_of(const struct replay_event *e)
 
 	return (struct waits_object){
 		.process = e->process, .address = e->object,
-		.kind = kind == WAIT_WRITE ? WAIT_READ : kind };
+		.kind = kind == WAIT_WRITE ? WAIT_READ : kind,
+		.place = e->place };
 }
 
 /* The stack of a call that waits; who makes the call is among it also without
@@ -97,7 +100,7 @@ static void on_wait(void *ctx, const struct replay_event *e)
 	if (e->reason & WAIT_ENDS) {
 		*vec_add(&w->ends, &w->end_room, &w->end_count) =
 			(struct waits_end){ object_of(e), e->tick, e->thread,
-					    stack, e->coroutine };
+					    stack, e->coroutine, 0, 0 };
 		return;
 	}
 	if (l->count == MOST_OPEN)
@@ -108,9 +111,9 @@ static void on_wait(void *ctx, const struct replay_event *e)
 		(struct waits_span){
 			.of = object_of(e), .begin = f.is_known ? f.entry :
 			e->tick, .end = e->tick, .thread = e->thread,
-			.owner = e->owner, .stack = stack, .place = e->place,
-			.is_open = true, .mutex = e->mutex,
-			.mutex_place = e->mutex_place,
+			.owner = e->owner, .stack = stack, .is_open = true,
+			.mutex = { e->process, WAIT_MUTEX, e->mutex,
+				   e->mutex_place },
 			.until = until_of(w, e) };
 }
 
@@ -140,44 +143,28 @@ static uint32_t kind_at(struct waits *w, const struct stream *st)
 		l->count > 0 ? &l->open[l->count - 1] : NULL;
 
 	if (open && open->depth + 1 == depth)
-		return MIN(w->spans[open->span].of.kind,
-			   (uint32_t)WAITS_OTHER);
+		return waits_kind(w->spans[open->span].of.kind);
 	return depth > 0 && func_is_libc(w->session->funcs,
 					 stream_frame(st, depth - 1).func) ?
 	       (uint32_t)WAITS_CALL : (uint32_t)WAITS_OTHER;
-}
-
-/* A time comes in parts where a chunk ends in it. */
-static void on_sleep(void *ctx, const struct stream *st, ticks from, ticks to,
-		     bool ready)
-{
-	struct waits *const w = ctx;
-	const struct waits_lane *const l = lane(w, st);
-	const uint32_t thread = stream_thread(st);
-	struct waits_sleep *const last = w->sleep_count == 0 ? NULL :
-					 &w->sleeps[w->sleep_count - 1];
-
-	if (ready || l->count == 0 ||
-	    w->spans[l->open[l->count - 1].span].mutex == 0)
-		return;
-	if (last && last->thread == thread && last->to == from)
-		last->to = to;
-	else
-		*vec_add(&w->sleeps, &w->sleep_room, &w->sleep_count) =
-			(struct waits_sleep){ thread, from, to };
 }
 
 static void on_off(void *ctx, const struct stream *st, ticks from, ticks to,
 		   bool ready)
 {
 	struct waits *const w = ctx;
-	struct waits_times *const t = times(w, stream_thread(st));
+	const uint32_t thread = stream_thread(st);
+	struct waits_times *const t = times(w, thread);
+	const struct waits_lane *const l = lane(w, st);
 
-	on_sleep(ctx, st, from, to, ready);
-	if (ready)
+	if (ready) {
 		t->ready += waits_part(w, from, to);
-	else
-		t->blocked[kind_at(w, st)] += waits_part(w, from, to);
+		return;
+	}
+	t->blocked[kind_at(w, st)] += waits_part(w, from, to);
+	if (l->count > 0 && w->spans[l->open[l->count - 1].span].mutex.address)
+		*vec_add(&w->sleeps, &w->sleep_room, &w->sleep_count) =
+			(struct waits_sleep){ thread, from, to };
 }
 
 static void on_pass(void *ctx, const struct stream *st, ticks from, ticks to)
@@ -252,7 +239,7 @@ static ticks on_calls(void *ctx, const struct replay_event *e,
 }
 
 const struct replay_sink waits_sink = { .wait = on_wait, .leave = on_leave,
-					.calls = on_calls, .off = on_sleep };
+					.calls = on_calls, .off = on_off };
 const struct replay_sink waits_times_sink = {
 	.wait = on_wait, .leave = on_leave, .off = on_off, .pass = on_pass,
 	.chunk_begin = on_chunk_begin };
@@ -275,6 +262,53 @@ bool waits_owner(const struct session *s, const struct waits_span *w,
 	return is_known;
 }
 
+/* The first end of waits for an object after a tick. */
+static size_t end_after(const struct waits *w, const struct waits_object *of,
+			ticks at)
+{
+	return ORDER_FIRST(k, w->end_count,
+		(waits_compare(&w->ends[k].of, of) ?:
+		 ORDER(w->ends[k].at, at)) <= 0);
+}
+
+size_t waits_ends_in(const struct waits *w, const struct waits_span *s,
+		     const struct waits_end **first)
+{
+	const size_t i = end_after(w, &s->of, s->begin);
+
+	*first = w->ends + i;
+	return end_after(w, &s->of, MAX(s->begin, s->end)) - i;
+}
+
+uint32_t waits_kind(uint32_t kind)
+{
+	static const uint8_t kinds[] = {
+		[0] = WAITS_OTHER, [WAIT_MUTEX] = WAITS_LOCK,
+		[WAIT_READ] = WAITS_LOCK, [WAIT_SEMAPHORE] = WAITS_LOCK,
+		[WAIT_CONDITION] = WAITS_CONDITION,
+		[WAIT_BARRIER] = WAITS_CONDITION, [WAIT_JOIN] = WAITS_JOIN,
+	};
+
+	return kind < sizeof(kinds) ? kinds[kind] : (uint32_t)WAITS_OTHER;
+}
+
+const char *waits_symbol(const struct session *s, const struct waits_object *of)
+{
+	const struct func *const f = of->place == 0 ? NULL :
+				     func_get(s->funcs, of->place);
+
+	return f && f->kind == FUNC_NATIVE ? f->name : "";
+}
+
+const char *waits_name(const struct session *s, const struct waits_object *of,
+		       char room[24])
+{
+	const char *const symbol = waits_symbol(s, of);
+
+	snprintf(room, 24, "0x%" PRIx64, of->address);
+	return symbol[0] ? symbol : room;
+}
+
 const char *waits_kind_name(uint32_t kind)
 {
 	static const char *const names[] = {
@@ -292,21 +326,31 @@ int waits_compare(const struct waits_object *x, const struct waits_object *y)
 	return UP(process) ?: UP(kind) ?: UP(address);
 }
 
-static int compare_spans(const void *a, const void *b)
-{
-	const struct waits_span *const x = a, *const y = b;
+ORDER_BY(by_value, ticks, ORDER(*x, *y))
 
-	return waits_compare(&x->of, &y->of) ?: UP(begin) ?: UP(end) ?:
-	       UP(thread);
+uint64_t waits_most(ticks *begins, ticks *ends, size_t n, ticks *at)
+{
+	uint64_t most = 0;
+	size_t gone = 0;
+
+	*at = 0;
+	order_sort(begins, n, by_value);
+	order_sort(ends, n, by_value);
+	for (size_t i = 0; i < n; i++) {
+		while (gone < i && ends[gone] <= begins[i])
+			gone++;
+		if (i + 1 - gone > most) {
+			most = i + 1 - gone;
+			*at = begins[i];
+		}
+	}
+	return most;
 }
 
-static int compare_ends(const void *a, const void *b)
-{
-	const struct waits_end *const x = a, *const y = b;
-
-	return waits_compare(&x->of, &y->of) ?: UP(at) ?: UP(thread);
-}
-
+ORDER_BY(by_begin, struct waits_span, waits_compare(&x->of, &y->of) ?:
+	 UP(begin) ?: UP(end) ?: UP(thread))
+ORDER_BY(by_end, struct waits_end,
+	 waits_compare(&x->of, &y->of) ?: UP(at) ?: UP(thread))
 ORDER_BY(by_birth, struct waits_birth,
 	 waits_compare(&x->of, &y->of) ?: UP(begin))
 ORDER_BY(by_sleep, struct waits_sleep, UP(thread) ?: UP(from))
@@ -316,45 +360,14 @@ ORDER_BY(by_sleep, struct waits_sleep, UP(thread) ?: UP(from))
  * it is the one that returns first: whoever does was let go on, and exchanging
  * two of them would not change how long they wait together. */
 
-/* Those that wait for one condition at a moment; who returns first is the last
- * one. */
-struct waiting { struct waits_span **now; size_t count, room; };
-
 static bool gives_up(const struct waits_span *s)
 {
 	return s->until != 0 && s->until <= s->end && !s->is_open;
 }
 
-static bool returns_before(const struct waits_span *a,
-			   const struct waits_span *b)
-{
-	return (ORDER(gives_up(a), gives_up(b)) ?:
-		ORDER(a->is_open, b->is_open) ?: ORDER(a->end, b->end)) < 0;
-}
-
-static void come(struct waiting *g, struct waits_span *s)
-{
-	const size_t at = ORDER_FIRST(k, g->count,
-				      returns_before(s, g->now[k]));
-
-	vec_add(&g->now, &g->room, &g->count);
-	memmove(g->now + at + 1, g->now + at,
-		(g->count - 1 - at) * sizeof(*g->now));
-	g->now[at] = s;
-}
-
-static void let_go(struct waiting *g, ticks at, bool all)
-{
-	bool any = false;
-
-	while (g->count > 0 && (all || !any)) {
-		struct waits_span *const s = g->now[--g->count];
-
-		any = s->end > at && !(gives_up(s) && s->until <= at);
-		if (any)
-			s->let_go = at;
-	}
-}
+ORDER_BY(by_return, struct waits_span *, ORDER(gives_up(*x), gives_up(*y)) ?:
+	 ORDER((*x)->is_open, (*y)->is_open) ?: ORDER((*x)->end, (*y)->end) ?:
+	 ORDER((*x)->thread, (*y)->thread))
 
 static bool lets_all_go(const struct waits *w, const struct waits_end *e)
 {
@@ -363,112 +376,80 @@ static bool lets_all_go(const struct waits *w, const struct waits_end *e)
 	return strstr(func_get(w->session->funcs, func)->name, "broadcast");
 }
 
-/* The waits for the condition of the first of these. Returns how many. */
-static size_t let_all_go(const struct waits *w, struct waits_span *s, size_t n,
-			 struct waiting *g)
+/* next: by end, it or a later one that may let somebody go on. */
+static void let_go(const struct waits *w, struct waits_span *s, size_t *next)
 {
-	const struct waits_object *const of = &s->of;
-	size_t i = ORDER_FIRST(k, w->end_count,
-			       waits_compare(&w->ends[k].of, of) < 0);
-	size_t k = 0;
+	size_t i = end_after(w, &s->of, s->begin);
+	const struct waits_end *e;
 
-	g->count = 0;
-	for (; i < w->end_count && waits_compare(&w->ends[i].of, of) == 0;
-	     i++) {
-		const struct waits_end *const e = &w->ends[i];
-
-		for (; k < n && waits_compare(&s[k].of, of) == 0 &&
-		     s[k].begin < e->at; k++)
-			come(g, &s[k]);
-		let_go(g, e->at, lets_all_go(w, e));
-	}
-	for (k = 0; k < n && waits_compare(&s[k].of, of) == 0; k++)
-		if (s[k].let_go == 0 && gives_up(&s[k]))
-			s[k].let_go = s[k].until;
-	return k;
-}
-
-/* When a wait on a condition that was let go on was blocked again, or, where
- * that is not known, was let go on; UINT64_MAX: it was not blocked any more. */
-static ticks blocked_again(const struct waits *w, const struct waits_span *s)
-{
-	const size_t i = ORDER_FIRST(k, w->sleep_count,
-		(ORDER(w->sleeps[k].thread, s->thread) ?:
-		 ORDER(w->sleeps[k].from, s->let_go + 1)) < 0);
-	const struct waits_sleep *const sleep = w->sleeps;
-
-	if (i < w->sleep_count && sleep[i].thread == s->thread &&
-	    sleep[i].from < s->end)
-		return sleep[i].from;
-	return i > 0 && sleep[i - 1].thread == s->thread &&
-	       sleep[i - 1].to >= s->let_go ? UINT64_MAX : s->let_go;
-}
-
-/* Does a call of another thread let the mutex go after that moment? */
-static bool is_kept(const struct waits *w, const struct waits_object *mutex,
-		    const struct waits_span *s, ticks from)
-{
-	size_t i = ORDER_FIRST(k, w->end_count,
-		(waits_compare(&w->ends[k].of, mutex) ?:
-		 ORDER(w->ends[k].at, from)) <= 0);
-
-	for (; i < w->end_count && w->ends[i].at < s->end &&
-	     waits_compare(&w->ends[i].of, mutex) == 0; i++)
-		if (w->ends[i].thread != s->thread)
-			return true;
-	return false;
-}
-
-/* Blocked time from then on was for the mutex. */
-static void move_time(struct waits *w, const struct waits_span *s, ticks from)
-{
-	struct waits_times *const t = s->thread < w->time_count ?
-				      &w->times[s->thread] : NULL;
-	size_t i = ORDER_FIRST(k, w->sleep_count,
-		(ORDER(w->sleeps[k].thread, s->thread) ?:
-		 ORDER(w->sleeps[k].from, from)) < 0);
-	ticks sum = from == s->let_go ? waits_part(w, from, s->end) : 0;
-
-	for (; i < w->sleep_count && w->sleeps[i].thread == s->thread &&
-	     w->sleeps[i].to <= s->end && from != s->let_go; i++)
-		sum += waits_part(w, w->sleeps[i].from, w->sleeps[i].to);
-	if (!t)
+	while (next[i] != i)
+		i = next[i] = next[next[i]];
+	e = &w->ends[i];
+	s->let_go = gives_up(s) ? s->until : 0;
+	if (i == w->end_count || waits_compare(&e->of, &s->of) != 0 ||
+	    e->at >= s->end || (s->let_go != 0 && e->at >= s->let_go))
 		return;
-	sum = MIN(sum, t->blocked[WAIT_CONDITION]);
-	t->blocked[WAIT_CONDITION] -= sum;
-	t->blocked[WAIT_MUTEX] += sum;
+	s->let_go = e->at;
+	if (!lets_all_go(w, e))
+		next[i] = i + 1;
 }
 
+/* Who returns first takes the first end since it waits. */
+static void let_all_go(struct waits *w)
+{
+	size_t *const next = mem_alloc((w->end_count + 1) * sizeof(*next));
+	struct waits_span **const all =
+		mem_alloc((w->span_count + 1) * sizeof(*all));
+	size_t n = 0;
+
+	for (size_t i = 0; i <= w->end_count; i++)
+		next[i] = i;
+	for (size_t i = 0; i < w->span_count; i++)
+		if (w->spans[i].mutex.address != 0)
+			all[n++] = &w->spans[i];
+	order_sort(all, n, by_return);
+	for (size_t i = 0; i < n; i++)
+		let_go(w, all[i], next);
+	mem_free_all(next, all);
+}
+
+/* A wait that was let go on may be blocked again: since then it is one for the
+ * mutex, if somebody lets that go in it. Where it is not known when threads
+ * were blocked, that is since it was let go on. */
 static void divide(struct waits *w, size_t span)
 {
 	struct waits_span s = w->spans[span];
-	const struct waits_object mutex = { s.of.process, WAIT_MUTEX, s.mutex };
-	const ticks from = s.mutex == 0 || s.let_go == 0 ? UINT64_MAX :
-			   blocked_again(w, &s);
+	const struct waits_sleep *const sleep = w->sleeps;
+	const size_t i = ORDER_FIRST(k, w->sleep_count,
+		(ORDER(sleep[k].thread, s.thread) ?:
+		 ORDER(sleep[k].from, s.let_go)) <= 0);
+	const bool slept = i < w->sleep_count && sleep[i].thread == s.thread &&
+			   sleep[i].from < s.end;
+	const struct waits_end *first;
+	struct waits_times *t;
+	ticks sum = 0;
 
-	if (from == UINT64_MAX || !is_kept(w, &mutex, &s, from))
+	if (!slept && i > 0 && sleep[i - 1].thread == s.thread &&
+	    sleep[i - 1].to >= s.let_go)
 		return;
-	move_time(w, &s, from);
-	w->spans[span].end = from;
+	s.begin = slept ? sleep[i].from : s.let_go;
+	s.of = s.mutex;
+	s.mutex.address = 0;
+	if (waits_ends_in(w, &s, &first) == 0)
+		return;
+	w->spans[span].end = s.begin;
 	w->spans[span].is_open = false;
-	s.of = mutex;
-	s.begin = from;
-	s.place = s.mutex_place;
-	s.mutex = 0;
 	*vec_add(&w->spans, &w->span_room, &w->span_count) = s;
-}
-
-static void divide_all(struct waits *w)
-{
-	const size_t count = w->span_count;
-	struct waiting g = { .now = NULL };
-
-	for (size_t i = 0; i < count;)
-		i += w->spans[i].mutex == 0 ? 1 :
-		     let_all_go(w, w->spans + i, count - i, &g);
-	for (size_t i = 0; i < count; i++)
-		divide(w, i);
-	mem_free(g.now);
+	if (s.thread >= w->time_count)
+		return;
+	for (size_t k = i; slept && k < w->sleep_count &&
+	     sleep[k].thread == s.thread && sleep[k].to <= s.end; k++)
+		sum += waits_part(w, sleep[k].from, sleep[k].to);
+	t = &w->times[s.thread];
+	sum = MIN(slept ? sum : waits_part(w, s.begin, s.end),
+		  t->blocked[WAITS_CONDITION]);
+	t->blocked[WAITS_CONDITION] -= sum;
+	t->blocked[WAITS_LOCK] += sum;
 }
 
 static void drop_others(struct waits *w)
@@ -482,7 +463,7 @@ static void drop_others(struct waits *w)
 	w->span_count = kept;
 }
 
-/* Streams come in any order: parts of one sleep may not be joined yet. */
+/* A sleep comes in parts where a chunk ends in it. */
 static void join_sleeps(struct waits *w)
 {
 	size_t kept = 0;
@@ -500,14 +481,57 @@ static void join_sleeps(struct waits *w)
 	w->sleep_count = kept;
 }
 
+/* ---- turns -------------------------------------------------------------- */
+
+/* of: how many wait so long. */
+static void add_turn(const struct waits *w, struct waits_end *e, ticks from,
+		     uint64_t of)
+{
+	const ticks time = waits_part(w, from, e->at);
+
+	e->waiting += time * of;
+	e->held = of > 0 ? MAX(e->held, time) : e->held;
+}
+
+/* Those that wait all through a turn are only counted: whole has how many more
+ * do so than through the one before. */
+static void give_turns(struct waits *w)
+{
+	uint64_t *const whole =
+		mem_alloc((w->end_count + 1) * sizeof(*whole));
+	const struct waits_end *first;
+	uint64_t many = 0;
+
+	for (size_t i = 0; i < w->span_count; i++) {
+		const size_t n = waits_ends_in(w, &w->spans[i], &first);
+		const size_t at = (size_t)(first - w->ends);
+
+		if (n == 0)
+			continue;
+		add_turn(w, &w->ends[at], w->spans[i].begin, 1);
+		whole[at + 1]++;
+		whole[at + n]--;
+	}
+	for (size_t i = 1; i < w->end_count; i++) {
+		many += whole[i];
+		add_turn(w, &w->ends[i], w->ends[i - 1].at, many);
+	}
+	mem_free(whole);
+}
+
 void waits_sort(struct waits *w)
 {
+	const size_t count = w->span_count;
+
 	order_sort(w->births, w->birth_count, by_birth);
-	order_sort(w->ends, w->end_count, compare_ends);
+	order_sort(w->ends, w->end_count, by_end);
 	order_sort(w->sleeps, w->sleep_count, by_sleep);
 	join_sleeps(w);
-	order_sort(w->spans, w->span_count, compare_spans);
-	divide_all(w);
+	let_all_go(w);
+	for (size_t i = 0; i < count; i++)
+		if (w->spans[i].let_go != 0)
+			divide(w, i);
 	drop_others(w);
-	order_sort(w->spans, w->span_count, compare_spans);
+	order_sort(w->spans, w->span_count, by_begin);
+	give_turns(w);
 }

@@ -16,6 +16,8 @@ struct waits_object {
 	uint32_t process;        /* index */
 	uint32_t kind;           /* WAIT_MUTEX and so on */
 	uint64_t address;
+	func_id place;           /* where it lies, as a function, or 0; it is
+	                          * not compared */
 };
 
 /* A call that waited. A wait on a condition is one until it is let go on, and
@@ -26,17 +28,18 @@ struct waits_span {
 	uint32_t thread;         /* index */
 	uint32_t owner;          /* tid of who held it at its begin, or 0 */
 	stack_id stack;          /* its own frame innermost */
-	func_id place;           /* where the object lies, as a function; or
-	                          * 0 */
 	bool is_open;            /* it had not ended when the records did */
-	/* Private, of a condition: its mutex, or 0, where that lies, when the
+	/* Private, of a condition: its mutex, whose address may be 0, when the
 	 * call gives up, and when it was let go on; 0: never. */
-	uint64_t mutex;
-	func_id mutex_place;
+	struct waits_object mutex;
 	ticks until, let_go;
 };
 
-/* A call that found others waiting, and let one or all go on. */
+/* A call that found others waiting, and let one or all go on. While others wait
+ * for an object, it is whose call ends the next wait: the time until then is
+ * given to that call. So the time of each waiter goes to the ends in turn. What
+ * follows the last of these, while the waiter gets the object and a core, is
+ * given to nobody. */
 struct waits_end {
 	struct waits_object of;
 	ticks at;
@@ -44,6 +47,9 @@ struct waits_end {
 	stack_id stack;
 	uint64_t coroutine;      /* serial of the one that made the call, or
 	                          * 0 */
+	/* Its turn, since the end before it: the time of all that waited, and
+	 * how long any of them did. */
+	ticks waiting, held;
 };
 
 /* A call that made a thread, or detached one. */
@@ -55,14 +61,18 @@ struct waits_birth {
 	bool is_made;
 };
 
-/* Kinds of blocked time, beside those of objects: in other calls that are
+/* Kinds of blocked time: for mutexes, read-write locks and semaphores; for
+ * conditions and barriers; for ends of threads; in other calls that are
  * recorded as those that wait, and in none of them. */
-enum { WAITS_CALL = 0, WAITS_OTHER = WAIT_THREAD, WAITS_KINDS };
+enum {
+	WAITS_LOCK, WAITS_CONDITION, WAITS_JOIN, WAITS_CALL, WAITS_OTHER,
+	WAITS_KINDS
+};
 
 /* A thread's time off the CPU, as far as is known; where its switches are not,
  * a call that waits counts as blocked. Ticks. */
 struct waits_times {
-	ticks ready, blocked[WAITS_KINDS]; /* by WAIT_MUTEX and so on */
+	ticks ready, blocked[WAITS_KINDS];
 	func_id open;            /* in which call that waits it was at the end,
 	                          * or 0 */
 	uint32_t open_depth;     /* private; so is: */
@@ -125,8 +135,24 @@ void waits_sort(struct waits *);
 bool waits_owner(const struct session *, const struct waits_span *,
 		 uint32_t *thread);
 
-/* The kind of an object (WAIT_MUTEX and so on) in a word, as in CSV. */
+/* The ends in a wait, one after the other; returns how many. */
+size_t waits_ends_in(const struct waits *, const struct waits_span *,
+		     const struct waits_end **first);
+
+/* The kind of an object (WAIT_MUTEX and so on) in a word, as in CSV; and that
+ * of its blocked time. */
 const char *waits_kind_name(uint32_t kind);
+uint32_t waits_kind(uint32_t kind);
+
+/* The variable that the object is, or is in; "": it is in no module. */
+const char *waits_symbol(const struct session *, const struct waits_object *);
+/* That, or else its address, written to room. */
+const char *waits_name(const struct session *, const struct waits_object *,
+		       char room[24]);
 
 /* Negative if object a comes before b, 0 if they are the same. */
 int waits_compare(const struct waits_object *a, const struct waits_object *b);
+
+/* Of n times, how many there were at once at most, and since when; sorts the
+ * begins and the ends. */
+uint64_t waits_most(ticks *begins, ticks *ends, size_t n, ticks *at);
