@@ -214,7 +214,9 @@ static void print_parts(const struct printer *p, const struct slow_call *c)
 	const ticks blocked = figures_blocked(of->off, of->ready);
 	char text[OUT_NUMBER];
 
-	if (of->off > 0)
+	if (p->has_switches && !slow_knows_switches(c))
+		fputs(", its switches are not known", stdout);
+	else if (of->off > 0)
 		printf(", cpu %s", out_number_time(text, ns_of(p, c->total -
 							       of->off)));
 	if (of->collecting > 0)
@@ -404,7 +406,8 @@ static void csv_call(const struct printer *p, struct table *t, size_t i)
 		.self = c->self, .suspended = c->suspended,
 		.wall = c->total + c->suspended, .off = c->parts.off,
 		.ready = c->parts.ready, .collecting = c->parts.collecting,
-		.has_switches = p->has_switches, .has_notes = p->has_notes,
+		.has_switches = p->has_switches && slow_knows_switches(c),
+		.has_notes = p->has_notes,
 		.is_partial = c->is_partial,
 		.name = func_get(s->funcs, c->func)->name,
 		.end = slow_list_end(c->end),
@@ -544,9 +547,11 @@ const struct cmd cmd_slow = {
 	"start of the recording. end says how the call ended: returned,\n"
 	"unwound, died with its coroutine, cut where records are missing,\n"
 	"open at the end. is_partial is 1 if a part of it was not recorded:\n"
-	"its self and suspended times are then lower bounds. stack lists the\n"
-	"function names, outermost first, separated by ;. Of a stack of more\n"
-	"than 256 frames, it has only the innermost.",
+	"its self and suspended times are then lower bounds. cpu_ns,\n"
+	"run_wait_ns and blocked_ns are empty where the thread's switches are\n"
+	"not known for a tenth of the call. stack lists the function names,\n"
+	"outermost first, separated by ;. Of a stack of more than 256 frames,\n"
+	"it has only the innermost.",
 	.opts = opts,
 	.refused = refused,
 	.prepare = slow_prepare,

@@ -165,6 +165,9 @@ struct replay_sink {
 	 * leaves out, too. ready: it had no core; else it slept. */
 	void (*off)(void *ctx, const struct stream *, ticks from, ticks to,
 		    bool ready);
+	/* The same of time for which the thread's switches are not known,
+	 * though they are for other time of the trace. */
+	void (*unknown)(void *ctx, const struct stream *, ticks from, ticks to);
 	/* A tick of a sampled VM. */
 	void (*noted)(void *ctx, const struct replay_event *,
 		      const struct replay_noted *);

@@ -60,6 +60,11 @@ static void off(void *ctx, const struct stream *s, ticks from, ticks to,
 	TELL(ctx, off, s, from, to, ready);
 }
 
+static void unknown(void *ctx, const struct stream *s, ticks from, ticks to)
+{
+	TELL(ctx, unknown, s, from, to);
+}
+
 static void noted(void *ctx, const struct replay_event *e,
 		  const struct replay_noted *n)
 {
@@ -88,6 +93,7 @@ void tee_add(struct tee *t, const struct replay_sink *sink, void *ctx)
 	ADD(chunk_end);
 	ADD(adopt);
 	ADD(off);
+	ADD(unknown);
 	ADD(noted);
 #undef ADD
 }

@@ -143,7 +143,8 @@ static void renew(struct replay *r, struct stream *st)
 		st->cpu = w->edge[st->edges++].cpu;
 	}
 	is_plain = st->cpu == CPU_ON ||
-		   (st->cpu == CPU_UNKNOWN && r->want.only_events);
+		   (st->cpu == CPU_UNKNOWN && r->want.only_events &&
+		    !r->sink->unknown);
 	if (to > 0) {
 		const bool outside = st->now < from || st->now >= to;
 
@@ -182,6 +183,16 @@ void replay_time_begin(struct replay *r, struct stream *st)
 	renew(r, st);
 }
 
+static void tell_state(const struct replay *r, const struct stream *st,
+		       ticks span)
+{
+	if (st->cpu >= CPU_OFF && r->sink->off)
+		r->sink->off(r->ctx, st, st->now, st->now + span,
+			     st->cpu == CPU_READY);
+	else if (st->cpu == CPU_UNKNOWN && r->sink->unknown)
+		r->sink->unknown(r->ctx, st, st->now, st->now + span);
+}
+
 /* Time within which nothing changes, for the innermost call. */
 static void spend(const struct replay *r, struct stream *st, ticks span)
 {
@@ -191,10 +202,8 @@ static void spend(const struct replay *r, struct stream *st, ticks span)
 	if (st->tree->sampled && st->cpu < CPU_OFF &&
 	    !replay_samples_are_known(st))
 		st->tree->sampled[here].unsampled += span;
-	if (st->cpu >= CPU_OFF && st->level == 0 && span > 0 && r->sink &&
-	    r->sink->off)
-		r->sink->off(r->ctx, st, st->now, st->now + span,
-			     st->cpu == CPU_READY);
+	if (st->cpu != CPU_ON && st->level == 0 && span > 0 && r->sink)
+		tell_state(r, st, span);
 	st->now += span;
 	st->frame[st->depth - 1].self += span;
 	st->tree->nodes[here].self += span;

@@ -141,7 +141,7 @@ resolves() {
 		fail "inlined code is elsewhere: $(cat "$T/err" "$T/csv")"
 }
 one_of 3 resolves
-inlines
+one_of 3 inlines
 grep -q '100.0% of the samples are in code without debug information' "$T/err" ||
 	fail "it does not say that nobody knows what was inlined: $(cat "$T/err")"
 # A function that is slower by a known time is, and no other. So it is said, too, if

@@ -145,8 +145,8 @@ void made_chunk_begin(struct made *m, struct made_thread *t, int level)
 		put_stack(m, t, b->tick);
 }
 
-/* What switches tell: of each time without the CPU three numbers, as SWITCHES has
- * them; or pairs, as OFFCPU has them. */
+/* What switches tell: of each time without the CPU three numbers, as SWITCHES
+ * has them; or pairs, as OFFCPU has them. */
 static void put_aways(struct chunk_build *b, uint64_t from, uint64_t to,
 		      const uint64_t *number, size_t n, bool as_pairs)
 {

@@ -333,6 +333,51 @@ void test_slow_says_how_long_garbage_was_collected(void)
 			 "3 ended, 0 open, 0 unknown\n");
 }
 
+/* The thread sleeps from 10 to 40, and nobody knows what it does from 50 on: a
+ * call there is in doubt, and ranks by what is known. */
+void test_slow_says_of_which_calls_no_switches_are_known(void)
+{
+	static const struct {
+		ticks total, off, unknown;
+		bool is_known;
+	} is[] = {
+		{ 87, 30, 37, false }, { 44, 30, 0, true },
+		{ 30, 0, 30, false }, { 3, 0, 0, true },
+	};
+	static const uint64_t asleep[] = { 10, 30, 0 };
+	const struct slow_found *f;
+	size_t at;
+
+	begin(0);
+	cb_begin(&b, 1, 1, 0, 0);
+	at = cb_item(&b);
+	cb_item_word(&b, 0);
+	cb_item_word(&b, 50);
+	cb_numbers(&b, asleep, 3);
+	cb_item_end(&b, at, ITEM_SWITCHES);
+	cb_enter(&b, "main", 0);
+	cb_enter(&b, "sleeps", 1);
+	cb_leave(&b, "sleeps", 44);
+	cb_leaf(&b, "runs", 1, 3);
+	cb_enter(&b, "lost", 5);
+	cb_leave(&b, "lost", 30);
+	cb_leave(&b, "main", 3);
+	give(87);
+	replay_finish(replay);
+	slow_finish(slow);
+	f = slow_found(slow);
+	REQUIRE(f->count == 4);
+	for (size_t i = 0; i < 4; i++) {
+		CHECK_EQ(f->calls[i].total, is[i].total);
+		CHECK_EQ(f->calls[i].parts.off, is[i].off);
+		CHECK_EQ(f->calls[i].parts.unknown, is[i].unknown);
+		CHECK_EQ(slow_knows_switches(&f->calls[i]), is[i].is_known);
+	}
+	replay_free(replay);
+	slow_free(slow);
+	session_free(session);
+}
+
 /* The body of a coroutine of sampled Lua has noted that it made the call. */
 void test_slow_takes_no_call_of_sampled_lua_for_a_body(void)
 {

@@ -500,11 +500,12 @@ static void judge(const struct explain *e, struct explain_suspect *suspect,
 	struct explain_call call[EXPLAIN_LONGEST];
 	size_t n = 0;
 
-	for (; n < found->count && n < EXPLAIN_LONGEST; n++) {
-		const struct slow_call *const c = &found->calls[n];
+	for (size_t i = 0; i < found->count && i < EXPLAIN_LONGEST; i++) {
+		const struct slow_call *const c = &found->calls[i];
 
-		call[n] = (struct explain_call){ c->total, c->parts.off,
-						 c->parts.ready };
+		if (slow_knows_switches(c))
+			call[n++] = (struct explain_call){ c->total,
+				c->parts.off, c->parts.ready };
 	}
 	explain_judge(e, suspect, call, n);
 	if (n > 0)
@@ -538,6 +539,8 @@ static int see_suspects(struct load *load, struct explain *e)
 static void take_parts(struct explain_finding *f, const struct slow_call *c)
 {
 	f->collecting = c->parts.collecting;
+	if (!slow_knows_switches(c))
+		return;
 	f->on = c->total - MIN(c->parts.off, c->total);
 	f->blocked = figures_blocked(c->parts.off, c->parts.ready);
 	f->ready = c->parts.ready;

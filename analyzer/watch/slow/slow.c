@@ -147,6 +147,7 @@ static void close_slot(struct slow_call *call, const struct slot *slot,
 	call->self = slot->self;
 	call->parts.off = MIN(slot->parts.off, total);
 	call->parts.ready = MIN(slot->parts.ready, call->parts.off);
+	call->parts.unknown = MIN(slot->parts.unknown, total - call->parts.off);
 	call->parts.collecting = MIN(slot->parts.collecting,
 				     total - call->parts.off);
 	call->suspended = slot->slept;
@@ -683,6 +684,13 @@ static void slow_off(void *ctx, const struct stream *st, ticks from, ticks to,
 		.off = to - from, .ready = ready ? to - from : 0 });
 }
 
+static void slow_unknown(void *ctx, const struct stream *st, ticks from,
+			 ticks to)
+{
+	slow_waits_add(&lane(ctx, st)->waits, st, &(struct slow_parts){
+		.unknown = to - from });
+}
+
 static void slow_noted(void *ctx, const struct replay_event *e,
 		       const struct replay_noted *n)
 {
@@ -712,5 +720,5 @@ void slow_finish(struct slow *s)
 const struct replay_sink slow_sink = {
 	.enter = slow_enter, .leave = slow_leave, .calls = slow_calls,
 	.resume = slow_resume, .suspend = slow_suspend, .adopt = slow_adopt,
-	.off = slow_off, .noted = slow_noted,
+	.off = slow_off, .unknown = slow_unknown, .noted = slow_noted,
 };

@@ -28,7 +28,8 @@ static ticks key_of(const struct slow_list *s, const struct slow_call *c)
 	case SLOW_SUSPENDED:
 		return c->suspended;
 	case SLOW_CPU:
-		return c->total - MIN(c->parts.off, c->total);
+		return c->total - MIN(c->parts.off + c->parts.unknown,
+				      c->total);
 	case SLOW_RUN_WAIT:
 		return c->parts.ready;
 	case SLOW_BLOCKED:

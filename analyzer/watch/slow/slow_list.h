@@ -23,6 +23,7 @@ const char *slow_list_end(enum slow_end);
 /* Parts of the time that a call took, where they are known. */
 struct slow_parts {
 	ticks off, ready;   /* off the CPU, and of that, without a core */
+	ticks unknown;      /* its thread's switches are not known */
 	ticks collecting;   /* its VM was noted to collect garbage */
 };
 static inline void slow_parts_add(struct slow_parts *to,
@@ -30,6 +31,7 @@ static inline void slow_parts_add(struct slow_parts *to,
 {
 	to->off += more->off;
 	to->ready += more->ready;
+	to->unknown += more->unknown;
 	to->collecting += more->collecting;
 }
 
@@ -50,6 +52,13 @@ struct slow_call {
 	stack_id stack;     /* at its entry, its own frame innermost; func 0:
 	                     * "[open before start]" */
 };
+
+/* Is most of what the call did on and off the CPU known? The same part decides
+ * whether a report has such columns (cct_knows_switches). */
+static inline bool slow_knows_switches(const struct slow_call *c)
+{
+	return c->parts.unknown <= c->total / 10;
+}
 
 /* The time by which calls are sorted and limited. SLOW_WALL is total +
  * suspended; the ones from SLOW_CPU on are parts of total that take context
