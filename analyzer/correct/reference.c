@@ -641,7 +641,8 @@ static void join(struct join *j, struct arena *names)
 	add_unseen(j, scale, names);
 	keep_cpu(s->cct);
 	time_counted(s);
-	s->net.is_net = NET_REFERENCE;
+	s->net.is_net = NET_REFERENCE |
+		(r->kind == REFERENCE_RUN || r->is_same_run ? 0 : NET_FITTED);
 }
 
 void reference_apply(struct session *s, struct arena *names)

@@ -113,6 +113,11 @@ char *load_words(bool net)
 	return more_words(all, "sampled", arg_sampled ? "" : NULL);
 }
 
+bool load_has_reference(void)
+{
+	return arg_reference;
+}
+
 size_t load_max_nodes(void)
 {
 	return arg_max_nodes;

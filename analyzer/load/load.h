@@ -20,6 +20,8 @@ int load_args_check(void);
  * space behind, for a command that is printed; net: one that has load_net_opts.
  * The caller frees them. */
 char *load_words(bool net);
+/* Is there a --reference? */
+bool load_has_reference(void);
 /* What --max-nodes says. */
 size_t load_max_nodes(void);
 

@@ -51,6 +51,7 @@ struct maker {
 	double sessions[2];      /* how many each side has; never 0 */
 	struct diff_matches matches;
 	struct diff_figures *func[2]; /* by side and match */
+	bool *is_apart;          /* by match: see find_apart */
 	struct diff_edge *edges;
 	size_t edge_count, edge_room;
 	struct map *edge_of;     /* by caller, func * 2 + is_again: index + 1 */
@@ -111,32 +112,50 @@ static void count_edge(struct walk *w, uint32_t caller, uint32_t func,
 	m->edges[*at - 1].calls[w->side] += calls;
 }
 
-/* Count a node; its function is open from now on. Only calls of a function that
- * is not open yet count for its total: within recursion, the outer call has the
- * time already. A coroutine's body is an ordinary callee here. */
-static void enter(struct walk *w, node_id id)
+/* Add what a node did itself to its function. Match 0 has the time of the
+ * threads in no function. */
+static void count_own(struct maker *m, int side, node_id id)
 {
-	const struct cct_node *const n = cct_get(w->cct, id);
-	const struct cct_cpu cpu = cct_cpu_of(w->cct, id);
-	const uint32_t match = match_of(w, id);
-	struct diff_figures *const f = &w->m->func[w->side][match];
-	const bool is_again = w->open[match] > 0;
-	const struct cct_counted c = cct_counted_of(w->cct, id);
-	const uint64_t timed = n->calls - c.untimed;
+	struct cct *const t = m->side[side]->cct;
+	const struct cct_node *const n = cct_get(t, id);
+	const struct cct_cpu cpu = cct_cpu_of(t, id);
+	const struct cct_counted c = cct_counted_of(t, id);
+	struct diff_figures *const f =
+		&m->func[side][m->matches.of[side][n->func]];
 
-	f->calls += n->calls;
-	f->timed += timed;
 	f->self += n->self;
-	f->variance += cct_is_net(w->cct) ?
-		       cct_sampled_of(w->cct, id)->variance :
+	f->unknown += cpu.unknown;
+	f->ready += cpu.ready;
+	if (n->parent == 0)
+		return;
+	f->calls += n->calls;
+	f->timed += n->calls - c.untimed;
+	f->variance += cct_is_net(t) ? cct_sampled_of(t, id)->variance :
 		       ratio((double)n->self * (double)n->self,
 			     (double)c.noted);
 	f->off += cpu.off;
-	f->unknown += cpu.unknown;
-	f->ready += cpu.ready;
 	f->sleep += n->suspended;
+}
+
+static void count_owns(struct maker *m, int side)
+{
+	m->func[side] = mem_alloc(m->matches.count * sizeof(*m->func[side]));
+	for (node_id id = 1; id <= cct_count(m->side[side]->cct); id++)
+		count_own(m, side, id);
+}
+
+/* A node's function is open from now on. Only calls of a function that is not
+ * open yet count for its total: within recursion, the outer call has the time
+ * already. A coroutine's body is an ordinary callee here. */
+static void enter(struct walk *w, node_id id)
+{
+	const struct cct_node *const n = cct_get(w->cct, id);
+	const uint32_t match = match_of(w, id);
+	struct diff_figures *const f = &w->m->func[w->side][match];
+	const bool is_again = w->open[match] > 0;
+
 	if (!is_again) {
-		f->outer += timed;
+		f->outer += n->calls - cct_counted_of(w->cct, id).untimed;
 		f->total += w->total[id];
 		f->total_off += w->off[id];
 		f->total_wait += w->wait[id];
@@ -173,37 +192,35 @@ static void walk(struct walk *w, node_id root)
 	}
 }
 
-/* Walk over one side's tree, and add up by function and by edge. Match 0 has
- * the time of the threads in no function. */
+/* Walk over one side's tree, and add up what is below each function, and calls
+ * by edge. What functions that are apart work is in no total but waits are. */
 static void count_side(struct maker *m, int side)
 {
 	struct cct *const t = m->side[side]->cct;
 	const size_t nodes = cct_count(t) + 1;
-	uint64_t *const suspended = mem_alloc(nodes * sizeof(*suspended));
 	struct walk w = { m, t, side, mem_alloc(nodes * sizeof(uint64_t)),
 			  mem_alloc(nodes * sizeof(uint64_t)),
 			  mem_alloc(nodes * sizeof(uint64_t)),
 			  merge_callers(m->side[side]),
 			  mem_alloc(m->matches.count * sizeof(uint32_t)) };
 
-	m->func[side] = mem_alloc(m->matches.count * sizeof(*m->func[side]));
-	cct_totals(t, w.total, suspended);
 	for (node_id id = (node_id)nodes - 1; id > 0; id--) {
 		const struct cct_cpu cpu = cct_cpu_of(t, id);
-		const node_id parent = cct_get(t, id)->parent;
+		const struct cct_node *const n = cct_get(t, id);
+		const node_id parent = n->parent;
+		const uint64_t off = cpu.off + cpu.unknown;
 
-		w.off[id] += cpu.off + cpu.unknown;
+		w.total[id] += !m->is_apart[match_of(&w, id)] ? n->self :
+			       m->out->has_cpu ? MIN(off, n->self) : 0;
+		w.off[id] += off;
 		w.wait[id] += rest(cpu.off, cpu.ready);
+		w.total[parent] += w.total[id];
 		w.off[parent] += w.off[id];
 		w.wait[parent] += w.wait[id];
 	}
-	for (node_id r = cct_first_root(t); r; r = cct_get(t, r)->sibling) {
+	for (node_id r = cct_first_root(t); r; r = cct_get(t, r)->sibling)
 		walk(&w, r);
-		m->func[side][0].self += cct_get(t, r)->self;
-		m->func[side][0].unknown += cct_cpu_of(t, r).unknown;
-		m->func[side][0].ready += cct_cpu_of(t, r).ready;
-	}
-	mem_free_all(suspended, w.total, w.off, w.wait, w.callers, w.open);
+	mem_free_all(w.total, w.off, w.wait, w.callers, w.open);
 }
 
 /* ---- statistics over sessions, in lists that are sorted ---- */
@@ -307,13 +324,15 @@ static uint64_t wait_of(const struct maker *m, const struct diff_figures *f)
 /* Time of one call with all that it calls, ns: of work, or of waits. If the
  * function is open already, it is that of its own code, because the time of
  * what it calls is part of the outer call's. */
-static double call_cost(const struct maker *m, const struct diff_figures *f,
+static double call_cost(const struct maker *m, int side, uint32_t match,
 			bool is_again, bool of_waits)
 {
+	const struct diff_figures *const f = &m->func[side][match];
 	const bool cpu = m->out->has_cpu;
 
 	if (is_again || f->outer == 0)
-		return ratio((double)(of_waits ? wait_of(m, f) : work_of(m, f)),
+		return ratio((double)(of_waits ? wait_of(m, f) :
+				      m->is_apart[match] ? 0 : work_of(m, f)),
 			     (double)f->timed);
 	return ratio((double)(!of_waits ? rest(f->total, cpu ? f->total_off : 0)
 			      : cpu ? f->total_wait : 0),
@@ -339,11 +358,9 @@ static void weigh_edge(struct maker *m, size_t i)
 {
 	const struct diff_edge *const e = &m->edges[i];
 	const struct diff_figures *const before = &m->func[0][e->func];
-	const struct diff_figures *const after = &m->func[1][e->func];
 	const enum diff_reason why = before->calls == 0 ? DIFF_NEW :
 		e->calls[0] == 0 ? DIFF_NEW_CALLER : DIFF_CALLED;
-	const struct diff_figures *const price = before->calls == 0 ? after :
-						 before;
+	const int price = before->calls == 0;
 	double rate[2], calls;
 	uint64_t callers[2];
 
@@ -357,9 +374,10 @@ static void weigh_edge(struct maker *m, size_t i)
 	if (callers[0] == 0 || callers[1] == 0)
 		return;
 	calls = (rate[1] - rate[0]) * (double)callers[1] / m->sessions[1];
-	charge(m, why, i, calls * call_cost(m, price, e->is_again, false));
-	charge(m, DIFF_MORE_WAITS, i,
-	       calls * call_cost(m, price, e->is_again, true));
+	charge(m, why, i, calls * call_cost(m, price, e->func, e->is_again,
+					    false));
+	charge(m, DIFF_MORE_WAITS, i, calls *
+	       call_cost(m, price, e->func, e->is_again, true));
 }
 
 /* The row of a function that is called more often, or less. Statistics exist of
@@ -429,9 +447,12 @@ static struct diff_row cost_row(const struct maker *m, uint32_t match,
 	row.is = (double)time[1] / calls[1];
 	row.added = (row.is - row.was) * calls[1] / m->sessions[1];
 	row.chance = chance(m, before, after);
-	if (row.chance < 0 && why == DIFF_COST)
-		row.chance = sampling_chance(variance_of(m, match, calls),
-					     row.is - row.was);
+	if (row.chance < 0 && why == DIFF_COST) {
+		const double variance = variance_of(m, match, calls);
+
+		row.chance = sampling_chance(variance, row.is - row.was);
+		row.error = sqrt(variance) * calls[1] / m->sessions[1];
+	}
 	return row;
 }
 
@@ -445,8 +466,48 @@ static bool knows_error(const struct maker *m, uint32_t match)
 	return true;
 }
 
-/* The row of a function of which there are ticks of a sampled VM, and no calls:
- * what it takes on the CPU in a session. */
+/* Of the function's calls nothing is known but ticks of a sampled VM. */
+static bool is_sampled(const struct maker *m, uint32_t match)
+{
+	const struct diff_match *const of = &m->matches.list[match];
+
+	return m->func[0][match].calls + m->func[1][match].calls == 0 &&
+	       (func_get(m->side[0]->funcs, of->id[0])->noted ||
+		func_get(m->side[1]->funcs, of->id[1])->noted);
+}
+
+/* How many times as often a function is called in a session. */
+static double calls_ratio(const struct maker *m, uint32_t match)
+{
+	return ratio((double)m->func[1][match].calls / m->sessions[1],
+		     (double)m->func[0][match].calls / m->sessions[0]);
+}
+
+/* By a reference, times are of another run than calls. That run may have made
+ * others, as a loop does that polls until a time is over: then time a call
+ * means nothing. Nobody knows where calls and times changed by as much, or
+ * calls did not; where they did not agree, what the function itself takes in a
+ * session is compared, and the calls are only told. */
+static void find_apart(struct maker *m)
+{
+	const uint32_t kinds = m->side[0]->net.is_net | m->side[1]->net.is_net;
+	const bool is_other = kinds & NET_REFERENCE && !(kinds & NET_FITTED);
+
+	m->is_apart = mem_alloc(m->matches.count * sizeof(bool));
+	for (uint32_t i = 1; i < m->matches.count && is_other; i++) {
+		const double calls = calls_ratio(m, i);
+		const double many[2] = { m->sessions[0] / calls,
+					 m->sessions[1] };
+		const double off = (double)work_of(m, &m->func[1][i]) /
+			many[1] - (double)work_of(m, &m->func[0][i]) / many[0];
+
+		m->is_apart[i] = calls > 0 && fabs(calls - 1) > 1e-3 &&
+			fabs(off) > 2 * sqrt(variance_of(m, i, many));
+	}
+}
+
+/* The row of a function whose calls tell nothing of its time: what it takes on
+ * the CPU in a session. */
 static void add_sampled(struct maker *m, uint32_t match)
 {
 	const struct diff_match *const of = &m->matches.list[match];
@@ -454,10 +515,9 @@ static void add_sampled(struct maker *m, uint32_t match)
 	const double variance = !knows_error(m, match) ? 0 :
 				variance_of(m, match, m->sessions);
 
-	if (m->func[0][match].calls + m->func[1][match].calls > 0 ||
-	    !(func_get(m->side[0]->funcs, of->id[0])->noted ||
-	      func_get(m->side[1]->funcs, of->id[1])->noted))
+	if (!m->is_apart[match] && !is_sampled(m, match))
 		return;
+	row.calls = calls_ratio(m, match);
 	row.was = (double)work_of(m, &m->func[0][match]) / m->sessions[0];
 	row.is = (double)work_of(m, &m->func[1][match]) / m->sessions[1];
 	row.added = row.is - row.was;
@@ -534,7 +594,8 @@ static void add_costs(struct maker *m, uint32_t match)
 	row = cost_row(m, match, DIFF_COST, work,
 		       cpu ? &s[0]->work : &s[0]->cost,
 		       cpu ? &s[1]->work : &s[1]->cost);
-	add_work(m, match, &row, s);
+	if (!m->is_apart[match])
+		add_work(m, match, &row, s);
 	row = cost_row(m, match, DIFF_WAIT, wait, &s[0]->wait, &s[1]->wait);
 	add_row(m, &row);
 	row = cost_row(m, match, DIFF_SLEEP, sleep, &s[0]->sleep,
@@ -629,6 +690,25 @@ static struct diff_figures sum_of(const struct maker *m, int side)
 	return all;
 }
 
+/* The standard error of a side's time: by how much sessions differ, of one by
+ * its samples. 0: not known, as parts say otherwise what they took. */
+static double error_of(const struct maker *m, int k)
+{
+	const struct session *const s = m->side[k];
+	struct statistics work = { .sessions = 0 };
+	double mean;
+
+	for (size_t i = 0; i < s->part_count; i++)
+		statistics_add(&work, s->parts[i].work);
+	mean = statistics_mean(&work, s->part_count);
+	if (s->part_count == 0 || !s->net.is_net ||
+	    fabs(mean - m->out->time[k]) > 0.01 * mean)
+		return 0;
+	return s->part_count == 1 ? (double)s->parts[0].error :
+	       statistics_deviation(&work, s->part_count) /
+	       sqrt((double)s->part_count);
+}
+
 /* What the functions of each side took, ns a session. */
 static void measure(struct maker *m)
 {
@@ -650,6 +730,7 @@ static void measure(struct maker *m)
 		}
 		d->time[k] = (double)work / m->sessions[k];
 		m->waking[k] = (double)(work + wait) / m->sessions[k];
+		d->error[k] = error_of(m, k);
 		d->no_core[k] = !d->has_cpu ? 0 :
 				(double)ready / m->sessions[k];
 		m->sleep[k] = (double)(sleep + m->func[k][0].sleep) /
@@ -694,15 +775,18 @@ struct diff *diff_new(struct session *before, struct session *after)
 			   .edge_of = map_new(), .out = d };
 
 	diff_match_init(&m.matches, m.side);
+	count_owns(&m, 0);
+	count_owns(&m, 1);
+	measure(&m);
+	find_apart(&m);
 	count_side(&m, 0);
 	count_side(&m, 1);
-	measure(&m);
 	add_rows(&m);
 	correct_chances(&m);
 	choose_fastest(&m);
 	end_rows(&m);
 	diff_match_fini(&m.matches);
-	mem_free_all(m.func[0], m.func[1], m.edges, m.fastest);
+	mem_free_all(m.func[0], m.func[1], m.is_apart, m.edges, m.fastest);
 	map_free(m.edge_of);
 	return d;
 }
@@ -719,7 +803,7 @@ void diff_free(struct diff *d)
 /* For a row that adds time, and for one that takes time. */
 const char *diff_reason_words(const struct diff_row *r)
 {
-	static const char *const words[DIFF_REASONS][2] = {
+	static const char *const words[DIFF_REASONS + 2][2] = {
 		[DIFF_CALLED] = { "called more", "called less" },
 		[DIFF_NEW_CALLER] = { "new caller", "new caller" },
 		[DIFF_NEW] = { "new function", "new function" },
@@ -730,7 +814,12 @@ const char *diff_reason_words(const struct diff_row *r)
 		[DIFF_WAIT] = { "waits longer a call", "waits less a call" },
 		[DIFF_SLEEP] = { "sleeps longer a call",
 				 "sleeps less a call" },
+		[DIFF_REASONS] = { "takes more in more calls",
+				   "takes less in more calls" },
+		{ "takes more in fewer calls", "takes less in fewer calls" },
 	};
+	const int reason = r->calls == 0 ? (int)r->reason :
+			   DIFF_REASONS + (r->calls < 1);
 
-	return words[r->reason][r->added < 0];
+	return words[reason][r->added < 0];
 }

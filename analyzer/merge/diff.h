@@ -14,8 +14,10 @@ enum diff_reason {
 	                    * more or fewer than they were */
 	DIFF_COST,         /* its own code takes longer a call: on the CPU if
 	                    * both sides know times off the CPU */
-	DIFF_SAMPLED,      /* of its calls nothing is known, as a sampled VM ran
-	                    * it: it takes more of a session */
+	DIFF_SAMPLED,      /* it takes more of a session. Of its calls nothing
+	                    * is known, as a sampled VM ran it; or they
+	                    * contradict a reference: the run that was sampled
+	                    * may have made others */
 	DIFF_WAIT,         /* it waits longer a call, off the CPU, for
 	                    * something else than a core */
 	DIFF_SLEEP,        /* its coroutine is suspended in it for longer */
@@ -36,8 +38,11 @@ struct diff_row {
 	                         * sleep before, if there was */
 	double was, is;         /* reasons of calls: calls a session; others:
 	                         * ns a call; of DIFF_SAMPLED ns a session */
-	double error;           /* DIFF_SAMPLED: of added, as far as samples
-	                         * tell; 0: not known */
+	double error;           /* DIFF_SAMPLED, and DIFF_COST of one session
+	                         * each: of added, as far as samples tell; 0:
+	                         * not known */
+	double calls;           /* DIFF_SAMPLED: how many times as many calls a
+	                         * session were recorded; 0: not known */
 	bool is_fastest;        /* was, is: of each session's fastest call */
 	double chance;          /* the probability that sessions of one kind
 	                         * differ so much, corrected for the number of
@@ -53,6 +58,7 @@ struct diff {
 	double time[2];         /* by side, ns a session: of all functions on
 	                         * the CPU, or, without has_cpu, their self
 	                         * time */
+	double error[2];        /* of that, one standard error; 0: not known */
 	double no_core[2];      /* by side: self time without a core, ns a
 	                         * session, as far as is known; in no row */
 	bool has_cpu;           /* both sides know times off the CPU, for nine

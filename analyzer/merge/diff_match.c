@@ -1,6 +1,7 @@
 /* diff_match.c - matches functions by a text that identifies them: first by an
  * exact one, then, for those of other builds that are left, by their place in a
- * Lua source, then by name, and last across Lua sources.
+ * Lua source, then by name, then by a part of either where only one is left,
+ * and last across Lua sources.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/diff_match.h"
 
@@ -84,6 +85,58 @@ static void moved_key(struct session *s, func_id id,
 		snprintf(key, KEY_BYTES, "n|%.3000s", f->name);
 }
 
+/* A C++ name without what templates are given, which stands between < and >. In
+ * front of a lone one there is an operator, or the arrow of ->. */
+static void without_arguments(const char *name, char *to)
+{
+	static const char operator[] = "operator";
+	size_t depth = 0, length;
+
+	while (*name != '\0') {
+		length = text_begins(name, operator) ? strlen(operator) : 0;
+		length += length ? strspn(name + length, "<>=-") : 1;
+		length += *name == '-' && name[1] == '>';
+		depth += length == 1 && *name == '<';
+		if (depth == 0) {
+			memcpy(to, name, length);
+			to += length;
+		}
+		depth -= length == 1 && *name == '>' && depth > 0;
+		name += length;
+	}
+	*to = '\0';
+}
+
+/* What it keeps if its template has other arguments; or of a Lua function, its
+ * place, under another name. */
+static void other_key(struct session *s, func_id id, const char *source,
+		      char key[KEY_BYTES])
+{
+	const struct func *const f = func_get(s->funcs, id);
+	char bare[KEY_BYTES];
+
+	place_key(s, id, source, key);
+	if (key[0] != '\0')
+		key[strlen(key) - strlen(f->hint)] = '\0';
+	if (f->kind != FUNC_NATIVE || strlen(f->name) >= 3000)
+		return;
+	without_arguments(f->name, bare);
+	snprintf(key, KEY_BYTES, "n|%.3000s|%.1000s", bare,
+		 text_base_name(f->file));
+}
+
+/* What a Lua function without a name keeps on another line. */
+static void nameless_key(struct session *s, func_id id, const char *source,
+			 char key[KEY_BYTES])
+{
+	const struct func *const f = func_get(s->funcs, id);
+
+	key[0] = '\0';
+	if (f->kind == FUNC_LUA && f->hint[0] == '\0' &&
+	    f->line != UINT32_MAX && f->line > 0)
+		snprintf(key, KEY_BYTES, "f|%.1000s", source);
+}
+
 /* The last so many parts of a source's path, which follows a letter; NULL if it
  * has not as many. */
 static const char *last_parts(const char *path, int parts)
@@ -116,6 +169,7 @@ struct round {
 	int parts;               /* how much of a source's path is in a key */
 	bool is_strict;          /* only if both sides have as many of a key,
 	                          * each in one source */
+	bool is_only;            /* only if each has one that has no match */
 	struct map *by_key, *by_rank; /* group + 1; by group, rank: function of
 	                          * the side after */
 	struct group *groups;
@@ -212,7 +266,8 @@ static void match_by(struct diff_matches *m, struct round r)
 
 		if (other > 0 && m->of[0][f] == 0 && m->of[1][other] == 0 &&
 		    !(r.is_strict &&
-		      (g->is_mixed || g->count[0] != g->count[1])))
+		      (g->is_mixed || g->count[0] != g->count[1])) &&
+		    !(r.is_only && (g->count[0] > 1 || g->count[1] > 1)))
 			add_match(m, f, other);
 	}
 	map_free(r.by_key);
@@ -322,6 +377,12 @@ void diff_match_init(struct diff_matches *m, struct session *const side[2])
 	match_by(m, round);
 	round.key_of = moved_key;
 	match_by(m, round);
+	round.is_only = true;
+	round.key_of = other_key;
+	match_by(m, round);
+	round.key_of = nameless_key;
+	match_by(m, round);
+	round.is_only = false;
 	match_moved(m, round);
 	for (int i = 0; i < 2; i++)
 		for (func_id f = 1; f <= func_count(side[i]->funcs); f++)

@@ -20,6 +20,9 @@ struct diff_matches {
  * by name and base name of the source file (Lua: source and the name that they
  * are called by); native ones that are left then, by name. Of several with one
  * name, the first ones of both sides match, then the second ones, and so on.
+ * Then, where each side has only one left: those whose names differ only in the
+ * arguments of templates, and of a Lua source, those in the same place under
+ * another name, and those without a name.
  * Last come functions of Lua files that the other side does not have: by name
  * and as much of the files' paths as is the same, down to the name alone, but
  * only where both sides have as many of that name, in one file each.

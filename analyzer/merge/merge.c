@@ -609,6 +609,30 @@ static void free_merge(struct merge *m)
 	mem_free(m);
 }
 
+/* What its functions work, and how exactly that is known. A reference's scale
+ * is wrong by as much for all of them. */
+static void measure(const struct session *from, struct part *part)
+{
+	const struct reference *const r = &from->reference;
+	double variance = 0, work = 0;
+
+	for (node_id id = 1; id <= cct_count(from->cct); id++) {
+		const struct cct_node *const n = cct_get(from->cct, id);
+		const struct cct_cpu cpu = cct_cpu_of(from->cct, id);
+
+		if (n->parent == 0)
+			continue;
+		work += fmax((double)n->self - (double)cpu.off -
+			     (double)cpu.unknown, 0);
+		if (cct_is_net(from->cct))
+			variance += cct_sampled_of(from->cct, id)->variance;
+	}
+	if (r->scale > 0)
+		variance += pow(work * r->error / r->scale, 2);
+	part->work = session_ns(from, (ticks)work);
+	part->error = session_ns(from, (ticks)sqrt(variance));
+}
+
 /* What a merged session says of the one trace it was made from. A part is
  * complete only if the recorder came to its end, too: the note "end". */
 static struct part part_of(const struct session *from, const struct session *to)
@@ -646,6 +670,7 @@ static struct session *merged_of_one(const struct session *from)
 	one->parts = mem_alloc(sizeof(*one->parts));
 	one->part_count = 1;
 	*one->parts = part_of(from, one);
+	measure(from, one->parts);
 	merge_statistics_of_one(one);
 	free_merge(m);
 	return one;

@@ -166,7 +166,9 @@ struct code_place {
  * several of these. */
 enum { NET_SAMPLED = 1,            /* net, estimated from samples */
        NET_CALIBRATED = 2,         /* net, by what a call costs elsewhere */
-       NET_REFERENCE = 4 };        /* of the program as it runs unrecorded */
+       NET_REFERENCE = 4,          /* of the program as it runs unrecorded; */
+       NET_FITTED = 8 };           /* and they are as long as calls were
+                                    * recorded, not of a run with others */
 
 /* In which line of a Lua function sampled VMs were, or what they did that it
  * had caused. */
@@ -244,6 +246,9 @@ struct part {
 	uint64_t calls;
 	uint32_t complete;         /* 1: nothing was lost */
 	uint32_t cpu;              /* 1: times off the CPU are known */
+	uint64_t work, error;      /* of all functions, on the CPU as far as
+	                            * that is known, and its standard error by
+	                            * samples, ns; older wefts: 0 */
 	const char *command, *host;/* untrusted, never NULL */
 };
 

@@ -354,7 +354,7 @@ static int add_net(struct profile_session *p, const void *row)
 
 	if ((from->period == 0 && !from->is_net) ||
 	    from->is_net > (NET_SAMPLED | NET_CALIBRATED |
-			    NET_REFERENCE) ||
+			    NET_REFERENCE | NET_FITTED) ||
 	    cct_has_samples(t))
 		return damaged("its samples");
 	p->s->net = *from;

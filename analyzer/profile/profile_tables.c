@@ -99,7 +99,8 @@ static const struct profile_field node[] = {
 static const struct profile_field part[] = {
 	NUMBER(part, recording), NUMBER(part, start), NUMBER(part, duration),
 	NUMBER(part, calls), NUMBER(part, complete), TEXT(part, command),
-	TEXT(part, host), NUMBER(part, cpu),
+	TEXT(part, host), NUMBER(part, cpu), NUMBER(part, work),
+	NUMBER(part, error),
 };
 
 static const struct profile_field statistics[] = {

@@ -8,6 +8,8 @@
 #include "tests/test.h"
 #include "tests/unit/sessions.h"
 
+#include <math.h>
+
 #define NS_PER_S UINT64_C(1000000000)
 
 /* main calls work, which calls leaf; main calls other. */
@@ -419,6 +421,108 @@ void test_diff_has_rows_of_sampled_functions(void)
 	session_free(b);
 }
 
+/* main calls poll, which calls check each time; by a reference, both took so
+ * many us, each known to 1 us. */
+static struct session *polled(uint64_t calls, uint64_t poll_us,
+			      uint64_t check_us)
+{
+	struct merge *const sum = merge_new();
+	struct session *const s = sessions_new(NS_PER_S, "main");
+	node_id id;
+
+	cct_collect_samples(s->cct);
+	id = sessions_calls(s, cct_root(s->cct, 0),
+			    sessions_func(s, 1, 16, "main"), 1, 0);
+	id = sessions_calls(s, id, sessions_func(s, 1, 32, "poll"), calls,
+			    poll_us * 1000);
+	cct_sampled_of(s->cct, id)->variance = 1000.0 * 1000;
+	id = sessions_calls(s, id, sessions_func(s, 1, 48, "check"), calls,
+			    check_us * 1000);
+	cct_sampled_of(s->cct, id)->variance = 1000.0 * 1000;
+	cct_set_net(s->cct, true);
+	s->net.is_net = NET_REFERENCE;
+	merge_add(sum, s);
+	session_free(s);
+	return merge_end(sum);
+}
+
+static void check_row(const struct diff_row *row, enum diff_reason reason,
+		      double us, const char *words)
+{
+	CHECK_EQ(row->reason, reason);
+	CHECK(fabs(row->added - 1000 * us) < 1);
+	CHECK_STR(diff_reason_words(row), words);
+}
+
+/* Recorded, a loop polled nearly as often, as that took longer; unrecorded, it
+ * ran half as long again. Its callee was called as often as it. */
+void test_diff_does_not_divide_a_reference_by_calls_that_contradict_it(void)
+{
+	struct session *const a = polled(1000, 100, 50);
+	struct session *const b = polled(1090, 150, 75);
+	struct diff *const d = diff_new(a, b);
+
+	if (CHECK_EQ(d->count, 2)) {
+		check_row(&d->rows[0], DIFF_SAMPLED, 50,
+			  "takes more in more calls");
+		check_row(&d->rows[1], DIFF_SAMPLED, 25,
+			  "takes more in more calls");
+		CHECK(fabs(d->rows[0].error - 1000 * sqrt(2)) < 30);
+	}
+	CHECK(fabs(d->time[1] - d->time[0] - 75000) < 1);
+	CHECK(fabs(d->error[0] - 1000 * sqrt(2)) < 1);
+	diff_free(d);
+	session_free(a);
+	session_free(b);
+}
+
+/* Calls that explain what changed still do. */
+void test_diff_divides_a_reference_by_calls_that_agree(void)
+{
+	struct session *const a = polled(1000, 100, 50);
+	struct session *const twice = polled(2000, 201, 99);
+	struct session *const slower = polled(1000, 100, 75);
+	struct diff *d = diff_new(a, twice);
+
+	if (CHECK(d->count > 0))
+		check_row(&d->rows[0], DIFF_CALLED, 150, "called more");
+	for (size_t i = 1; i < d->count; i++)
+		CHECK(d->rows[i].chance > DIFF_CHANCE);
+	diff_free(d);
+	d = diff_new(a, slower);
+	if (CHECK_EQ(d->count, 1)) {
+		check_row(&d->rows[0], DIFF_COST, 25, "costs more a call");
+		CHECK(fabs(d->rows[0].error - 1000 * sqrt(2)) < 30);
+	}
+	diff_free(d);
+	session_free(a);
+	session_free(twice);
+	session_free(slower);
+}
+
+/* The error of a side is how much its sessions differ; of one, of samples. */
+void test_diff_has_an_error_of_the_whole(void)
+{
+	struct merge *const sum = merge_new();
+	struct session *const a = polled(1000, 100, 50);
+	struct session *both;
+	struct diff *d;
+
+	for (uint64_t us = 100; us <= 130; us += 30) {
+		struct session *const s = polled(1000, us, 50);
+
+		merge_add(sum, s);
+		session_free(s);
+	}
+	both = merge_end(sum);
+	d = diff_new(a, both);
+	CHECK(fabs(d->error[0] - 1000 * sqrt(2)) < 1);
+	CHECK(fabs(d->error[1] - 15000) < 1);
+	diff_free(d);
+	session_free(a);
+	session_free(both);
+}
+
 /* The session as a profile has it. */
 static struct session *read_back(struct session *s)
 {
@@ -556,4 +660,55 @@ void test_diff_does_not_match_what_is_ambiguous(void)
 		{ "@y/a/init.lua", "new", 6 }, { "@y/c/init.lua", "new", 60 },
 		{ "@y/list.lua", "each", 20 }, { 0 } },
 		(const int[]){ 0, -1, -1, -1 });
+}
+
+/* Lua functions under another name in the same place, and the only one without
+ * a name on another line; of two without a name, nobody knows. */
+void test_diff_matches_lua_of_another_name_or_line(void)
+{
+	matched((const struct script[]){
+		{ "@a.lua", "load", 5 }, { "@a.lua", "", 10 },
+		{ "@b.lua", "", 10 }, { "@b.lua", "", 20 },
+		{ "@b.lua", "", 0 }, { 0 } },
+		(const struct script[]){
+		{ "@a.lua", "", 12 }, { "@a.lua", "read", 5 },
+		{ "@b.lua", "", 30 }, { "@b.lua", "", 40 },
+		{ "@b.lua", "", 0 }, { 0 } },
+		(const int[]){ 1, 0, -1, -1, 4 });
+}
+
+/* One function for each name, in a build. */
+static struct session *natives(uint8_t build, const char *const *names,
+			       func_id *ids)
+{
+	struct session *const s = sessions_new(NS_PER_S, "main");
+
+	for (uint64_t i = 0; names[i]; i++)
+		ids[i] = sessions_func(s, build, 16 + 16 * i, names[i]);
+	return s;
+}
+
+void test_diff_matches_templates_with_other_arguments(void)
+{
+	static const char *const before[] = {
+		"Cache<4>::get(int)", "A<B<1>, (2)>::operator<<(char)",
+		"List<1>::add()", "List<2>::add()", "Pair<int>::operator->()",
+		"gone<1>()", "Set<3>::operator<(int) const", NULL };
+	static const char *const after[] = {
+		"Set<4>::operator<(int) const", "Pair<long>::operator->()",
+		"A<B<2> >::operator<<(char)", "List<3>::add()",
+		"Cache<8>::get(int)", "come<1>()", NULL };
+	const int want[] = { 4, 2, -1, -1, 1, -1, 0 };
+	func_id was[8], is[8];
+	struct session *const sides[2] = { natives(1, before, was),
+					   natives(9, after, is) };
+	struct diff_matches m;
+
+	diff_match_init(&m, sides);
+	for (int i = 0; before[i]; i++)
+		CHECK_EQ(m.list[m.of[0][was[i]]].id[1],
+			 want[i] < 0 ? 0 : is[want[i]]);
+	diff_match_fini(&m);
+	session_free(sides[0]);
+	session_free(sides[1]);
 }

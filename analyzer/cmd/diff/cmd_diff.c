@@ -146,17 +146,38 @@ static void print_net(const struct sides *sides)
 			   "of some sessions, " : "");
 }
 
-/* How much time a session takes on each side. */
+/* Are there rows of functions whose calls and times contradict each other? */
+static bool has_apart(const struct diff *d)
+{
+	for (size_t i = 0; i < d->count; i++)
+		if (d->rows[i].calls != 0)
+			return true;
+	return false;
+}
+
+/* How much time a session takes on each side, and by how much that grew. */
+static void print_whole(const struct diff *d)
+{
+	const double growth = d->time[0] > 0 ? d->time[1] / d->time[0] : 1;
+	char before[OUT_NUMBER], after[OUT_NUMBER], error[OUT_NUMBER] = "";
+
+	if (d->error[0] > 0 && d->error[1] > 0)
+		snprintf(error, sizeof(error), " \302\261 %.1f%%", 100 *
+			 growth * hypot(d->error[0] / d->time[0],
+					d->error[1] / d->time[1]));
+	table_note("a session's %s time: %s before, %s after (%+.1f%%%s)",
+		   d->has_cpu ? "CPU" : "self",
+		   out_number_time(before, d->time[0]),
+		   out_number_time(after, d->time[1]),
+		   100 * (growth - 1), error);
+}
+
 static void print_times(const struct sides *sides)
 {
 	const struct diff *const d = sides->diff;
 	char before[OUT_NUMBER], after[OUT_NUMBER];
 
-	table_note("a session's %s time: %s before, %s after (%+.1f%%)",
-		   d->has_cpu ? "CPU" : "self",
-		   out_number_time(before, d->time[0]),
-		   out_number_time(after, d->time[1]),
-		   d->time[0] > 0 ? 100 * (d->time[1] / d->time[0] - 1) : 0);
+	print_whole(d);
 	if (sides->before.session->part_count < 2 ||
 	    sides->after.session->part_count < 2)
 		table_note("note: whether a change is chance is not known: "
@@ -167,6 +188,11 @@ static void print_times(const struct sides *sides)
 			   "before, %s after; no row counts that",
 			   out_number_time(before, d->no_core[0]),
 			   out_number_time(after, d->no_core[1]));
+	if (has_apart(d))
+		table_note("note: times are of runs that were not recorded, "
+			   "calls of those that were; where a function's calls "
+			   "and times did not change alike, rows compare what "
+			   "it takes in a session");
 	if (sides->is_lua_sampled)
 		table_note("note: Lua was sampled: of its functions, rows "
 			   "compare what they take in a session, as their "
@@ -247,6 +273,20 @@ static METRIC_GETTER(get_caller)
 	v->text = caller_of(s->table, ((const struct line *)row)->row);
 }
 
+/* Where the function had another name before, the table has both. */
+static METRIC_GETTER(get_name)
+{
+	const struct diff_row *const r = ((const struct line *)row)->row;
+	const struct sides *const sides = s->table;
+	const char *const before = sides_func(sides, r->before, 0)->name;
+
+	v->text = sides_func(sides, r->before, r->after)->name;
+	if (!r->before || !r->after || strcmp(v->text, before) == 0)
+		return;
+	snprintf(v->room, sizeof(v->room), "%s (was %s)", v->text, before);
+	v->brief = v->room;
+}
+
 /* In CSV all figures have as many decimals. On a narrow terminal the caller
  * goes first, then the language and the two figures. */
 #define FIGURE(name, getter, ...) \
@@ -258,15 +298,15 @@ static const struct metric metrics[] = {
 	       .help = "time that the change adds to a session"),
 	FIGURE("adds-error", get_error, .title = "\302\261",
 	       .key = "added_error_ns", .help = "one standard error of that, "
-	       "where Lua was sampled"),
+	       "as far as samples tell"),
 	FIGURE("share", get_share,
 	       .help = "that as a share of the CPU time before; of waits, of "
 	       "that and all waits; of sleep, of the sleep"),
 	{ "because", METRIC_TEXT, 0, NULL, "reason", .get = get_reason,
 	  .help = "what changed" },
 	FIGURE("was", get_figure, .drop = 1,
-	       .help = "calls a session or time a call, before; of sampled "
-	       "Lua, time a session"),
+	       .help = "calls a session or time a call, before; of what "
+	       "takes more, time a session"),
 	FIGURE("is", get_figure, .drop = 1, .help = "the same, after"),
 	FIGURE("chance", get_chance,
 	       .help = "probability that nothing changed"),
@@ -275,7 +315,7 @@ static const struct metric metrics[] = {
 	  .get = get_caller, .drop = 2, .shrink = 12,
 	  .help = "the caller that adds most" },
 	{ "name", METRIC_TEXT, METRIC_NAME, "function", "function",
-	  METRIC_AT(struct line, func), metric_function, .shrink = 20,
+	  METRIC_AT(struct line, func), get_name, .shrink = 20,
 	  .help = "the function that changed" },
 	{ .name = NULL }
 };
@@ -462,11 +502,12 @@ const struct cmd cmd_diff = {
 	"the time that they add to a session, each with the reason: a caller\n"
 	"calls it more often; new callers call it; it is new; a call costs\n"
 	"more; a call waits longer, or it waits in more calls; its\n"
-	"coroutine sleeps longer; or, if Lua was sampled, it takes more. A\n"
-	"function that is called more often is charged with all that it\n"
-	"calls; one whose calls cost more, only with its own code. Where both\n"
-	"sides know times off the CPU, only the reasons of waits and sleep\n"
-	"count them.\n"
+	"coroutine sleeps longer; or it takes more, where calls tell nothing\n"
+	"of that: Lua was sampled, or times are by a reference and calls did\n"
+	"not change alike. A function that is called more often is charged\n"
+	"with all that it calls; one whose calls cost more, only with its own\n"
+	"code. Where both sides know times off the CPU, only the reasons of\n"
+	"waits and sleep count them.\n"
 	"\n"
 	"Functions are the same if their build-id and offset are (Lua:\n"
 	"source and lines); in another build, if their name and file are;\n"

@@ -49,8 +49,10 @@ static int split(int count, char **operands, char ***after, int *after_count)
  * session without them makes all of them raw. */
 static bool is_mixed(const struct sides *s)
 {
-	const uint32_t before = s->before.session->net.is_net;
-	const uint32_t after = s->after.session->net.is_net;
+	const uint32_t before = s->before.session->net.is_net &
+				~(uint32_t)NET_FITTED;
+	const uint32_t after = s->after.session->net.is_net &
+				~(uint32_t)NET_FITTED;
 
 	return before != after ||
 	       (before && (s->before.is_raw || s->after.is_raw));
@@ -120,6 +122,12 @@ enum cmd_exit sides_open(struct sides *s, bool wants_net, int count,
 	*s = (struct sides){ .is_raw = false };
 	if (before == 0)
 		return CMD_USAGE;
+	if (load_has_reference()) {
+		err_add("a reference is of one side: weft export --reference "
+			"REF -o SIDE.pb TRACE gives each its own; compare "
+			"these");
+		return CMD_USAGE;
+	}
 	load_want_net(wants_net);
 	status = open_both(s, before, operands, after_count, after);
 	if (status != CMD_OK || !is_mixed(s))
