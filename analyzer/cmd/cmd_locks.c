@@ -139,8 +139,9 @@ static void print_sums(const struct session *s, const struct waits *w)
 			sums[WAITS_OTHER])));
 }
 
-static void print_objects(struct reading *r, const struct waits *w,
-			  const struct locks_object *list, size_t count)
+static enum cmd_exit print_objects(struct reading *r, const struct waits *w,
+				   const struct locks_object *list,
+				   size_t count)
 {
 	struct session *const s = r->load.session;
 	const struct metric *const by = table_args.sort ? table_args.sort :
@@ -164,6 +165,7 @@ static void print_objects(struct reading *r, const struct waits *w,
 	for (size_t i = 0; i < count; i++)
 		mem_free(rows[i].first);
 	mem_free(rows);
+	return CMD_OK;
 }
 
 /* ---- the stacks of one -------------------------------------------------- */
@@ -269,25 +271,21 @@ static int locks_prepare(struct reading *r)
 
 static enum cmd_exit locks_print(struct reading *r)
 {
-	enum cmd_exit status = CMD_OK;
-	struct locks_object *list;
+	enum cmd_exit status = CMD_UNREADABLE;
+	struct locks_object *list = NULL;
 	struct waits w;
 	size_t count;
 
 	waits_init(&w, r->load.session);
 	w.from = r->load.want.from;
 	w.to = r->load.want.to;
-	if (load_again(&r->load, &waits_times_sink, &w) != 0) {
-		waits_fini(&w);
-		return CMD_UNREADABLE;
+	if (load_again(&r->load, &waits_times_sink, &w) == 0) {
+		waits_sort(&w);
+		list = locks_list(&w, &count);
+		reading_print_header(&r->load);
+		status = arg_object ? print_object(r, &w, list, count) :
+			 print_objects(r, &w, list, count);
 	}
-	waits_sort(&w);
-	list = locks_list(&w, &count);
-	reading_print_header(&r->load);
-	if (arg_object)
-		status = print_object(r, &w, list, count);
-	else
-		print_objects(r, &w, list, count);
 	mem_free(list);
 	waits_fini(&w);
 	return status;

@@ -66,12 +66,12 @@ struct row {
 	ticks start, time;
 	uint32_t pid, tid, by_tid;
 	const char *what;        /* one of the above */
-	const char *kind, *symbol; /* of the object, as is: */
-	char *address;
+	const char *kind, *address, *symbol; /* of the object */
 	const char *function, *caller; /* the innermost ones */
 	char *stack, *by_stack;
 	/* For people: */
-	char *step, *object, *because;
+	const char *step, *because;
+	char *object;
 };
 
 #define AT(field) METRIC_AT(struct row, field)
@@ -129,14 +129,6 @@ static char *stack_text(const struct table *t, const struct waits *w,
 			   t->csv);
 }
 
-/* Whom a step was because of. */
-static char *because_text(const struct path_who *by, uint32_t tid)
-{
-	return !by->is_known ? mem_copy("") : by->coroutine != 0 ?
-	       mem_print("coroutine %" PRIu64, by->coroutine) :
-	       mem_print("thread %" PRIu32, tid);
-}
-
 /* what: in place of a kind's word, or NULL. */
 static void print_step(struct table *t, const struct waits *w, size_t request,
 		       const struct path_step *of, const char *what)
@@ -146,11 +138,12 @@ static void print_step(struct table *t, const struct waits *w, size_t request,
 				stack_table_get(w->stacks, of->stack);
 	const func_id caller = path_caller(w, of->stack);
 	const bool is_wait = of->kind == PATH_WAITS && !what;
-	char room[48], name[24];
+	char room[48], name[24], step[80], address[24] = "", because[40] = "";
 	struct row r = { .is = *of, .request = request,
 		.start = cells_since_start(s, of->begin),
 		.time = of->end - of->begin,
-		.what = what ? what : words[of->kind],
+		.what = what ? what : words[of->kind], .step = step,
+		.address = address, .because = because,
 		.pid = cells_pid(s, of->who.process),
 		.tid = of->kind == PATH_SUSPENDED || what ? 0 :
 		       cells_tid(s, of->who.thread),
@@ -162,16 +155,20 @@ static void print_step(struct table *t, const struct waits *w, size_t request,
 		.function = f ? stack_frame_name(s->funcs, f, room) : "",
 		.caller = caller ? func_get(s->funcs, caller)->name : "" };
 
-	r.step = mem_print("%*s%s", (int)of->depth * 2, "", r.what);
-	r.address = is_wait ? mem_print("0x%" PRIx64, of->of.address) :
-		    mem_copy("");
+	snprintf(step, sizeof(step), "%*s%s", (int)of->depth * 2, "", r.what);
+	if (is_wait)
+		snprintf(address, sizeof(address), "0x%" PRIx64,
+			 of->of.address);
+	if (of->by.is_known && of->by.coroutine != 0)
+		snprintf(because, sizeof(because), "coroutine %" PRIu64,
+			 of->by.coroutine);
+	else if (of->by.is_known)
+		snprintf(because, sizeof(because), "thread %" PRIu32, r.by_tid);
 	r.object = is_wait ? mem_print("%s %s", r.kind,
 				       waits_name(s, &of->of, name)) :
 		   mem_copy("");
-	r.because = because_text(&of->by, r.by_tid);
 	table_row(t, &r);
-	mem_free_all(r.stack, r.by_stack, r.step, r.address, r.object,
-		     r.because);
+	mem_free_all(r.stack, r.by_stack, r.object);
 }
 
 /* ---- a request ---------------------------------------------------------- */
@@ -397,42 +394,31 @@ ORDER_BY(by_time, struct chronicle_mark, UP(at) ?: UP(track))
 ORDER_BY(by_wall, struct request,
 	 ORDER(y->to - y->from, x->to - x->from) ?: UP(from))
 
-/* The coroutines that --id names, by process and serial; NULL with the cause in
- * the chain if no function has that name. */
-static struct map *named_coroutines(struct session *s)
-{
-	uint8_t *const wanted = id_serial ? NULL : named_functions(s, arg_id);
-	struct map *const all = id_serial || wanted ? map_new() : NULL;
-
-	for (size_t i = 0; all && i < s->coroutine_count; i++) {
-		const struct coroutine *const c = &s->coroutines[i];
-
-		if (wanted ? wanted[c->body] : c->serial == id_serial &&
-		    (id_pid == 0 || cells_pid(s, c->process) == id_pid))
-			*map_put(all, c->process, c->serial) = 1;
-	}
-	mem_free(wanted);
-	return all;
-}
-
-/* From when they first ran to when they last did. */
+/* The coroutines that --id names, from when they first ran to when they last
+ * did. */
 static int find_coroutines(const struct chronicle_found *f, struct session *s,
 			   struct requests *to)
 {
-	struct map *const named = named_coroutines(s);
+	uint8_t *const wanted = id_serial ? NULL : named_functions(s, arg_id);
+	struct map *const tracks = path_tracks(f);
 
-	if (!named)
-		return -1;
-	for (size_t i = 0; i < f->count; i++) {
-		const struct track *const k = &f->tracks[i];
+	for (size_t i = 0; i < s->coroutine_count; i++) {
+		const struct coroutine *const c = &s->coroutines[i];
+		const struct path_who who = { true, c->process, 0, c->serial };
+		const uint32_t at = path_track(tracks, &who);
 
-		if (k->coroutine != 0 && k->runs > 0 &&
-		    map_find(named, k->process, k->coroutine))
+		if (at != TRACK_NONE && f->tracks[at].runs > 0 &&
+		    (wanted ? wanted[c->body] : c->serial == id_serial &&
+		     (id_pid == 0 || cells_pid(s, c->process) == id_pid)))
 			*vec_add(&to->at, &to->room, &to->count) =
-				(struct request){ track_who(k), k->from,
-						  k->to, 0 };
+				(struct request){ track_who(&f->tracks[at]),
+					f->tracks[at].from, f->tracks[at].to,
+					0 };
 	}
-	map_free(named);
+	map_free(tracks);
+	if (!wanted && !id_serial)
+		return -1;
+	mem_free(wanted);
 	if (to->count > 1 && id_serial)
 		return err_add("several processes have a coroutine %" PRIu64
 			       "; give PID:%" PRIu64, id_serial, id_serial);

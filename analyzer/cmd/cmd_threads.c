@@ -3,9 +3,8 @@
  * collected by watch/waits in another replay, the rows made there by threads.c.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/base/map.h"
 #include "analyzer/base/order.h"
-#include "analyzer/base/vec.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/model/group.h"
@@ -15,6 +14,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { USUAL_TOP = 30 };
 
@@ -151,30 +151,26 @@ static void add_to(struct row *sum, const struct row *r)
 				*(const uint64_t *)((const char *)r + m->at);
 }
 
+ORDER_BY(by_maker, struct row, UP(is.made_by) ?: UP(is.process) ?:
+	 UP(is.from) ?: UP(is.thread))
 ORDER_BY(by_threads, struct row, DOWN(is.threads) ?: UP(is.made_by))
 
 /* By the stacks that made them. The caller frees the array with mem_free; its
  * texts are those of the rows. */
 static struct row *group(const struct row *rows, size_t count, size_t *groups)
 {
-	struct map *const of = map_new();
-	struct row *list = NULL;
-	size_t room = 0;
+	struct row *const list = mem_alloc((count + 1) * sizeof(*list));
+	size_t n = 0;
 
-	*groups = 0;
-	for (size_t i = 0; i < count; i++) {
-		uint32_t *const at = map_put(of, rows[i].is.made_by, 0);
-
-		if (*at == 0) {
-			*vec_add(&list, &room, groups) = (struct row){
-				.is.made_by = rows[i].is.made_by,
-				.made_by = rows[i].made_by };
-			*at = (uint32_t)*groups;
-		}
-		add_to(&list[*at - 1], &rows[i]);
-	}
-	map_free(of);
-	order_sort(list, *groups, by_threads);
+	memcpy(list, rows, count * sizeof(*list));
+	order_sort(list, count, by_maker);
+	for (size_t i = 0; i < count; i++)
+		if (n > 0 && list[n - 1].is.made_by == list[i].is.made_by)
+			add_to(&list[n - 1], &list[i]);
+		else
+			list[n++] = list[i];
+	order_sort(list, n, by_threads);
+	*groups = n;
 	return list;
 }
 

@@ -14,7 +14,8 @@ static struct waits_span span(ticks begin, ticks end, uint32_t thread)
 
 static struct waits_end end(ticks at, uint32_t thread, stack_id stack)
 {
-	return (struct waits_end){ lock, at, thread, stack, 0, 0, 0 };
+	return (struct waits_end){ .of = lock, .at = at, .thread = thread,
+		.stack = stack };
 }
 
 static const struct locks_stack *find(const struct locks_stack *list,

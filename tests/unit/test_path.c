@@ -77,7 +77,8 @@ static void make_lock(struct made *m)
 	m->tracks[1].thread = 1;
 	m->w.span_count = m->w.end_count = 1;
 	*m->w.spans = (struct waits_span){ .of = lock, .begin = 20, .end = 61 };
-	*m->w.ends = (struct waits_end){ lock, 50, 1, 0, 0, 0, 0 };
+	*m->w.ends = (struct waits_end){ .of = lock, .at = 50,
+		.thread = 1 };
 	put(&m->tracks[0], SPAN_CALL, 0, 100, 1, 1, TRACK_NONE);
 	put(&m->tracks[0], SPAN_ACTIVE, 0, 100, 0, 0, TRACK_NONE);
 	put(&m->off, SPAN_BLOCKED, 21, 50, 0, 0, TRACK_NONE);

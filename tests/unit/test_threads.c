@@ -25,11 +25,12 @@ static void end(struct session *s)
 	session_free(s);
 }
 
-static struct waits_birth birth(ticks begin, stack_id stack, bool is_made,
-				bool is_detached)
+static struct waits_end birth(ticks begin, stack_id stack, bool is_made,
+			      bool is_detached)
 {
-	return (struct waits_birth){ { 0, WAIT_THREAD, 0x1000, 0 }, begin,
-				     stack, is_detached, is_made };
+	return (struct waits_end){ .of = { 0, WAIT_THREAD, 0x1000, 0 },
+		.at = begin, .stack = stack, .is_detached = is_detached,
+		.is_made = is_made };
 }
 
 /* Three threads had one handle: the first was joined, the second detached
@@ -40,14 +41,14 @@ void test_threads_handles(void)
 		{ .handle = 0x1000, .first = 15, .last = 20 },
 		{ .handle = 0x1000, .first = 35, .last = 40 },
 		{ .handle = 0x1000, .first = 55, .last = 60 } };
-	struct waits_birth births[] = { birth(50, 3, true, false),
+	struct waits_end births[] = { birth(50, 3, true, false),
 		birth(36, 9, false, true), birth(30, 2, true, false),
 		birth(10, 1, true, false), birth(70, 4, true, false) };
 	struct waits_span join = { .of = { 0, WAIT_JOIN, 0x1000, 0 },
 		.begin = 16, .end = 22 };
 	struct waits_times times[3] = { { .is_ended = true },
 		{ .is_ended = true }, { .is_ended = true } };
-	struct waits w = { .births = births, .birth_count = 5,
+	struct waits w = { .ends = births, .end_count = 5,
 		.spans = &join, .span_count = 1,
 		.times = times, .time_count = 3 };
 	struct session *const s = session_of(threads, 3);

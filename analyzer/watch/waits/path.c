@@ -10,8 +10,14 @@
 /* Coroutines that resume one another. */
 enum { MAX_RUNS = 4096 };
 
+/* Spans that follow one another. */
+struct spans { const struct span *at; size_t count; };
+
 /* By span of a track, that which contains it; and the spans of depth 0. */
-struct index { uint32_t *parent, *base; size_t bases; };
+struct index {
+	uint32_t *parent;
+	struct span *base; size_t bases, base_room;
+};
 
 struct path {
 	const struct session *session;
@@ -97,7 +103,7 @@ static const struct index *index_of(struct path *p, uint32_t track)
 	const struct track *const k = &p->found->tracks[track];
 	struct index *const x = &p->index[track];
 	uint32_t *last = NULL;
-	size_t room = 0, base_room = 0;
+	size_t room = 0;
 
 	if (x->parent)
 		return x;
@@ -109,7 +115,8 @@ static const struct index *index_of(struct path *p, uint32_t track)
 		last[depth] = (uint32_t)i;
 		x->parent[i] = depth == 0 ? TRACK_NONE : last[depth - 1];
 		if (depth == 0)
-			*vec_add(&x->base, &base_room, &x->bases) = (uint32_t)i;
+			*vec_add(&x->base, &x->base_room, &x->bases) =
+				k->spans[i];
 	}
 	mem_free(last);
 	return x;
@@ -133,19 +140,41 @@ static uint32_t span_at(struct path *p, uint32_t track, ticks at, ticks *until)
 	return i;
 }
 
-/* The span of depth 0 at a tick, or NULL. *next: the one after the tick, or
- * NULL. */
-static const struct span *base_at(struct path *p, uint32_t track, ticks at,
-				  const struct span **next)
+static struct spans base_of(struct path *p, uint32_t track)
 {
-	const struct span *const spans = p->found->tracks[track].spans;
 	const struct index *const x = index_of(p, track);
-	const size_t n = ORDER_FIRST(i, x->bases,
-				     spans[x->base[i]].begin <= at);
 
-	*next = n < x->bases ? &spans[x->base[n]] : NULL;
-	return n > 0 && spans[x->base[n - 1]].end > at ?
-	       &spans[x->base[n - 1]] : NULL;
+	return (struct spans){ x->base, x->bases };
+}
+
+/* When a thread was off the CPU. */
+static struct spans off_of(const struct path *p, uint32_t track)
+{
+	const struct track *const w = p->found->tracks[track].waits;
+
+	return w ? (struct spans){ w->spans, w->count } : (struct spans){ 0 };
+}
+
+/* The span at a tick, or NULL. *next: the one after the tick, or the end. */
+static const struct span *at_in(struct spans s, ticks at,
+				const struct span **next)
+{
+	const size_t n = ORDER_FIRST(i, s.count, s.at[i].begin <= at);
+
+	*next = s.at + n;
+	return n > 0 && s.at[n - 1].end > at ? &s.at[n - 1] : NULL;
+}
+
+/* How much of a time is in them, but for what was not recorded. */
+static ticks part_of(struct spans s, ticks from, ticks to)
+{
+	ticks sum = 0;
+
+	for (size_t i = ORDER_FIRST(k, s.count, s.at[k].end <= from);
+	     i < s.count && s.at[i].begin < to; i++)
+		if (s.at[i].kind != SPAN_OFF && s.at[i].kind != SPAN_MISSING)
+			sum += MIN(to, s.at[i].end) - MAX(from, s.at[i].begin);
+	return sum;
 }
 
 /* The track of the thread that a track's coroutine is on at a tick. */
@@ -156,7 +185,7 @@ static uint32_t thread_at(struct path *p, uint32_t track, ticks at)
 	for (int i = 0; i < MAX_RUNS && track != TRACK_NONE; i++) {
 		if (p->found->tracks[track].coroutine == 0)
 			return track;
-		s = base_at(p, track, at, &next);
+		s = at_in(base_of(p, track), at, &next);
 		track = s && s->kind == SPAN_ACTIVE ? s->to : TRACK_NONE;
 	}
 	return TRACK_NONE;
@@ -325,30 +354,13 @@ static const struct waits_span *wait_at(const struct path *p, uint32_t thread,
 static ticks ran(struct path *p, uint32_t track, ticks from, ticks to)
 {
 	const uint32_t thread = p->found->tracks[track].thread;
-	const struct track *const w = p->found->tracks[track].waits;
-	const bool is_known = thread >= p->session->thread_count ||
-			      p->session->threads[thread].known > 0;
-	const struct span *next, *s;
-	ticks sum = 0, until = to;
-	size_t i;
+	const ticks on = part_of(base_of(p, track), from, to);
+	ticks until = to;
 
-	if (!is_known || wait_at(p, thread, from, &until) || until < to)
-		return 0;
-	for (ticks at = from; at < to; at = MIN(to, s ? s->end : next->begin)) {
-		s = base_at(p, track, at, &next);
-		if (s && s->kind == SPAN_ACTIVE)
-			sum += MIN(to, s->end) - at;
-		else if (!s && !next)
-			break;
-	}
-	i = !w ? 0 : ORDER_FIRST(k, w->count, w->spans[k].end <= from);
-	for (; w && i < w->count && w->spans[i].begin < to; i++) {
-		const ticks off = MIN(to, w->spans[i].end) -
-				  MAX(from, w->spans[i].begin);
-
-		sum -= MIN(sum, off);
-	}
-	return sum;
+	return (thread < p->session->thread_count &&
+		p->session->threads[thread].known == 0) ||
+	       wait_at(p, thread, from, &until) || until < to ? 0 :
+	       on - MIN(on, part_of(off_of(p, track), from, to));
 }
 
 /* The thread that ran longest in the time in which this one had no core, unless
@@ -431,21 +443,6 @@ static ticks add_waits(struct path *p, struct path_step s,
 	return end;
 }
 
-/* The same of time that a thread was off the CPU. */
-static const struct span *off_at(const struct track *w, ticks at, ticks *next)
-{
-	const size_t i = !w ? 0 : ORDER_FIRST(k, w->count,
-					      w->spans[k].end <= at);
-
-	if (!w || i == w->count)
-		return NULL;
-	if (w->spans[i].begin > at) {
-		*next = MIN(w->spans[i].begin, *next);
-		return NULL;
-	}
-	return &w->spans[i];
-}
-
 /* What a thread did that did not run in that stack. */
 static enum path_kind asleep_in(const struct path *p, stack_id stack)
 {
@@ -465,10 +462,13 @@ static ticks add_same(struct path *p, uint32_t track, uint32_t on,
 	ticks next = s.end;
 	const struct waits_span *const w =
 		wait_at(p, s.who.thread, s.begin, &next);
-	const struct span *const off = off_at(p->found->tracks[on].waits,
-					      s.begin, &next);
+	const struct spans all = off_of(p, on);
+	const struct span *after;
+	const struct span *const off = at_in(all, s.begin, &after);
 	ticks until;
 
+	if (after < all.at + all.count)
+		next = MIN(next, after->begin);
 	if (w) {
 		s.kind = PATH_WAITS;
 		s.of = w->of;
@@ -494,31 +494,23 @@ static ticks add_same(struct path *p, uint32_t track, uint32_t on,
 	return s.end;
 }
 
-/* The coroutine's own stack when it was last active before a tick. */
-static stack_id last_stack(struct path *p, uint32_t track, ticks at)
-{
-	const struct span *const spans = p->found->tracks[track].spans;
-	const struct index *const x = index_of(p, track);
-	const size_t n = ORDER_FIRST(i, x->bases, spans[x->base[i]].end <= at);
-	ticks until = UINT64_MAX;
-	uint32_t span = TRACK_NONE;
-
-	if (n > 0 && spans[x->base[n - 1]].end > 0)
-		span = span_at(p, track, spans[x->base[n - 1]].end - 1,
-			       &until);
-	return span == TRACK_NONE ? 0 : push_calls(p, track, span, 0);
-}
-
 /* A coroutine is not active until `next` begins. */
 static void add_suspended(struct path *p, uint32_t track, struct path_step s,
 			  const struct span *next)
 {
-	const bool is_resumed = next && next->to != TRACK_NONE;
+	const struct spans base = base_of(p, track);
+	const bool is_resumed = next < base.at + base.count &&
+				next->to != TRACK_NONE;
 	const uint32_t on = is_resumed ?
 			    thread_at(p, next->to, next->begin) : TRACK_NONE;
+	ticks until = UINT64_MAX;
+	uint32_t last = TRACK_NONE;
 
 	s.kind = PATH_SUSPENDED;
-	s.stack = last_stack(p, track, s.begin);
+	if (next > base.at && next[-1].end > 0)
+		last = span_at(p, track, next[-1].end - 1, &until);
+	if (last != TRACK_NONE)
+		s.stack = push_calls(p, track, last, 0);
 	if (is_resumed)
 		s.by = who_at(p, next->to, next->begin);
 	if (on != TRACK_NONE)
@@ -530,15 +522,18 @@ static void follow(struct path *p, uint32_t track, ticks from, ticks to,
 		   uint32_t depth)
 {
 	const struct track *const k = &p->found->tracks[track];
+	const struct spans base = base_of(p, track);
 
 	while (from < to) {
 		const struct span *next;
-		const struct span *const s = base_at(p, track, from, &next);
+		const struct span *const s = at_in(base, from, &next);
 		const uint32_t on = s && s->kind == SPAN_ACTIVE ?
 				    thread_at(p, track, from) : TRACK_NONE;
 		struct path_step step = { .kind = PATH_UNKNOWN, .begin = from,
 			.depth = depth, .who = who_at(p, track, from),
-			.end = MIN(to, s ? s->end : next ? next->begin : to) };
+			.end = s ? MIN(to, s->end) :
+			       next < base.at + base.count ?
+			       MIN(to, next->begin) : to };
 
 		if (on != TRACK_NONE)
 			step.end = add_same(p, track, on, step);

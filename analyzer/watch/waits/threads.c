@@ -5,31 +5,27 @@
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
-/* The call that made the thread of that handle which lived at a tick; NULL:
- * none was seen. */
-static const struct waits_birth *maker_of(const struct waits *w,
-					  const struct waits_object *of,
-					  ticks at)
+/* The call that made the thread of that handle which lived at a tick: its index
+ * + 1; 0: none was seen. */
+static size_t maker_of(const struct waits *w, const struct waits_object *of,
+		       ticks at)
 {
-	size_t i = ORDER_FIRST(k, w->birth_count,
-		(waits_compare(&w->births[k].of, of) ?:
-		 ORDER(w->births[k].begin, at)) <= 0);
+	size_t i = waits_end_after(w, of, at);
 
-	while (i > 0 && waits_compare(&w->births[i - 1].of, of) == 0)
-		if (w->births[--i].is_made)
-			return &w->births[i];
-	return NULL;
+	while (i > 0 && !w->ends[i - 1].is_made)
+		i--;
+	return i > 0 && waits_compare(&w->ends[i - 1].of, of) == 0 ? i : 0;
 }
 
 /* Was it waited for, before another one got its handle? */
-static bool is_joined(const struct waits *w, const struct waits_birth *b,
+static bool is_joined(const struct waits *w, const struct waits_end *b,
 		      ticks until)
 {
 	const struct waits_object of = { b->of.process, WAIT_JOIN,
 					 b->of.address, 0 };
 	size_t i = ORDER_FIRST(k, w->span_count,
 		(waits_compare(&w->spans[k].of, &of) ?:
-		 ORDER(w->spans[k].begin, b->begin)) < 0);
+		 ORDER(w->spans[k].begin, b->at)) < 0);
 
 	while (i < w->span_count && w->spans[i].is_open)
 		i++;
@@ -37,20 +33,20 @@ static bool is_joined(const struct waits *w, const struct waits_birth *b,
 	       waits_compare(&w->spans[i].of, &of) == 0;
 }
 
-static void see_birth(const struct waits *w, const struct waits_birth *b,
+static void see_birth(const struct waits *w, const struct waits_end *b,
 		      struct threads_row *r)
 {
-	const struct waits_birth *next = b + 1, *const end = w->births +
-							     w->birth_count;
+	const struct waits_end *next = b + 1, *const end = w->ends +
+							   w->end_count;
 	bool joined, detached = b->is_detached;
 
 	for (; next < end && waits_compare(&next->of, &b->of) == 0 &&
 	     !next->is_made; next++)
 		detached = true;
 	joined = is_joined(w, b, next < end && waits_compare(&next->of, &b->of)
-			   == 0 ? next->begin : UINT64_MAX);
+			   == 0 ? next->at : UINT64_MAX);
 	r->made_by = b->stack;
-	r->from = b->begin;
+	r->from = b->at;
 	r->owed = !joined && !detached;
 	if (joined)
 		r->fate = THREADS_JOINED;
@@ -97,8 +93,7 @@ static struct threads_row row_of(const struct session *s,
 	const struct thread *const t = &s->threads[thread];
 	const struct waits_object of = { t->process, WAIT_THREAD, t->handle,
 					 0 };
-	const struct waits_birth *const b = t->handle == 0 ? NULL :
-					    maker_of(w, &of, t->first);
+	const size_t maker = t->handle == 0 ? 0 : maker_of(w, &of, t->first);
 	struct threads_row r = { .process = t->process, .thread = thread,
 		.from = t->first, .to = t->last,
 		.cpu = (ticks)((unsigned __int128)t->cpu_ns * s->tick_hz /
@@ -107,10 +102,8 @@ static struct threads_row row_of(const struct session *s,
 	if (thread < w->time_count)
 		r.times = w->times[thread];
 	r.fate = r.times.is_ended ? THREADS_UNKNOWN : THREADS_LIVE;
-	if (b && !seen[b - w->births]) {
-		seen[b - w->births] = 1;
-		see_birth(w, b, &r);
-	}
+	if (maker > 0 && !seen[maker - 1]++)
+		see_birth(w, &w->ends[maker - 1], &r);
 	return r;
 }
 
@@ -133,27 +126,28 @@ ORDER_BY(by_from, struct threads_row,
 struct threads_row *threads_list(const struct session *s,
 				 const struct waits *w, size_t *count)
 {
-	uint8_t *const seen = mem_alloc(w->birth_count + 1);
-	struct threads_row *const rows = mem_alloc(
-		(s->thread_count + w->birth_count + 1) * sizeof(*rows));
-	size_t n = 0;
+	uint8_t *const seen = mem_alloc(w->end_count + 1);
+	struct threads_row *rows = NULL;
+	size_t room = 0, n = 0;
+
+	vec_need(&rows, &room, s->thread_count + 1);
 
 	for (; n < s->thread_count; n++)
 		rows[n] = row_of(s, w, (uint32_t)n, seen);
 	see_open(w, rows, n);
 	go_on(s, rows);
-	for (size_t i = 0; i < w->birth_count; i++) {
-		const struct waits_birth *const b = &w->births[i];
+	for (size_t i = 0; i < w->end_count; i++) {
+		const struct waits_end *const b = &w->ends[i];
+		struct threads_row r = { .process = b->of.process,
+			.thread = THREADS_NONE, .to = b->at,
+			.fate = THREADS_UNKNOWN };
 
 		if (!b->is_made || seen[i])
 			continue;
-		rows[n] = (struct threads_row){ .process = b->of.process,
-			.thread = THREADS_NONE, .to = b->begin,
-			.fate = THREADS_UNKNOWN };
-		see_birth(w, b, &rows[n]);
-		if (rows[n].fate == THREADS_ENDED)
-			rows[n].fate = THREADS_UNKNOWN;
-		n++;
+		see_birth(w, b, &r);
+		if (r.fate == THREADS_ENDED)
+			r.fate = THREADS_UNKNOWN;
+		*vec_add(&rows, &room, &n) = r;
 	}
 	for (size_t i = 0; i < n; i++)
 		sum_up(&rows[i]);

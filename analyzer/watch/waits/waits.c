@@ -26,8 +26,7 @@ void waits_fini(struct waits *w)
 {
 	for (size_t i = 0; i < w->lane_room; i++)
 		mem_free(w->lanes[i].open);
-	mem_free_all(w->lanes, w->spans, w->ends, w->births, w->times,
-		     w->sleeps);
+	mem_free_all(w->lanes, w->spans, w->ends, w->times, w->sleeps);
 	stack_table_free(w->stacks);
 }
 
@@ -62,17 +61,18 @@ static stack_id stack_of(struct waits *w, const struct replay_event *e)
 					   e->site), e->func, 0);
 }
 
-static void add_birth(struct waits *w, const struct replay_event *e,
-		      const struct stream_frame *f, stack_id stack)
+static void add_end(struct waits *w, const struct replay_event *e,
+		    ticks begin, stack_id stack)
 {
-	const bool detaches = e->reason & WAIT_ENDS;
+	const bool ends = e->reason & WAIT_ENDS;
+	const bool is_thread = (e->reason & WAIT_KIND) == WAIT_THREAD;
 
-	*vec_add(&w->births, &w->birth_room, &w->birth_count) =
-		(struct waits_birth){ .of = object_of(e),
-			.begin = f->is_known ? f->entry : e->tick,
-			.stack = stack_table_get(w->stacks, stack)->below,
-			.is_detached = detaches || e->owner != 0,
-			.is_made = !detaches };
+	*vec_add(&w->ends, &w->end_room, &w->end_count) = (struct waits_end){
+		.of = object_of(e), .at = is_thread ? begin : e->tick,
+		.thread = e->thread, .coroutine = e->coroutine,
+		.stack = is_thread ? stack_table_get(w->stacks, stack)->below :
+			 stack,
+		.is_made = is_thread && !ends, .is_detached = e->owner != 0 };
 }
 
 /* When the call gives up; 0: never. */
@@ -91,16 +91,11 @@ static void on_wait(void *ctx, const struct replay_event *e)
 	const size_t depth = stream_depth(e->stream);
 	const stack_id stack = stack_of(w, e);
 	const struct stream_frame f = stream_frame(e->stream, depth - 1);
+	const ticks begin = f.is_known ? f.entry : e->tick;
 	struct waits_lane *const l = lane(w, e->stream);
 
-	if ((e->reason & WAIT_KIND) == WAIT_THREAD) {
-		add_birth(w, e, &f, stack);
-		return;
-	}
-	if (e->reason & WAIT_ENDS) {
-		*vec_add(&w->ends, &w->end_room, &w->end_count) =
-			(struct waits_end){ object_of(e), e->tick, e->thread,
-					    stack, e->coroutine, 0, 0 };
+	if ((e->reason & WAIT_ENDS) || (e->reason & WAIT_KIND) == WAIT_THREAD) {
+		add_end(w, e, begin, stack);
 		return;
 	}
 	if (l->count == MOST_OPEN)
@@ -109,9 +104,9 @@ static void on_wait(void *ctx, const struct replay_event *e)
 		(struct waits_open){ e->depth, w->span_count };
 	*vec_add(&w->spans, &w->span_room, &w->span_count) =
 		(struct waits_span){
-			.of = object_of(e), .begin = f.is_known ? f.entry :
-			e->tick, .end = e->tick, .thread = e->thread,
-			.owner = e->owner, .stack = stack, .is_open = true,
+			.of = object_of(e), .begin = begin, .end = e->tick,
+			.thread = e->thread, .owner = e->owner,
+			.stack = stack, .is_open = true,
 			.mutex = { e->process, WAIT_MUTEX, e->mutex,
 				   e->mutex_place },
 			.until = until_of(w, e) };
@@ -262,9 +257,8 @@ bool waits_owner(const struct session *s, const struct waits_span *w,
 	return is_known;
 }
 
-/* The first end of waits for an object after a tick. */
-static size_t end_after(const struct waits *w, const struct waits_object *of,
-			ticks at)
+size_t waits_end_after(const struct waits *w, const struct waits_object *of,
+		       ticks at)
 {
 	return ORDER_FIRST(k, w->end_count,
 		(waits_compare(&w->ends[k].of, of) ?:
@@ -274,10 +268,10 @@ static size_t end_after(const struct waits *w, const struct waits_object *of,
 size_t waits_ends_in(const struct waits *w, const struct waits_span *s,
 		     const struct waits_end **first)
 {
-	const size_t i = end_after(w, &s->of, s->begin);
+	const size_t i = waits_end_after(w, &s->of, s->begin);
 
 	*first = w->ends + i;
-	return end_after(w, &s->of, MAX(s->begin, s->end)) - i;
+	return waits_end_after(w, &s->of, MAX(s->begin, s->end)) - i;
 }
 
 uint32_t waits_kind(uint32_t kind)
@@ -351,8 +345,6 @@ ORDER_BY(by_begin, struct waits_span, waits_compare(&x->of, &y->of) ?:
 	 UP(begin) ?: UP(end) ?: UP(thread))
 ORDER_BY(by_end, struct waits_end,
 	 waits_compare(&x->of, &y->of) ?: UP(at) ?: UP(thread))
-ORDER_BY(by_birth, struct waits_birth,
-	 waits_compare(&x->of, &y->of) ?: UP(begin))
 ORDER_BY(by_sleep, struct waits_sleep, UP(thread) ?: UP(from))
 
 /* ---- mutexes that waits on conditions take again ------------------------
@@ -379,7 +371,7 @@ static bool lets_all_go(const struct waits *w, const struct waits_end *e)
 /* next: by end, it or a later one that may let somebody go on. */
 static void let_go(const struct waits *w, struct waits_span *s, size_t *next)
 {
-	size_t i = end_after(w, &s->of, s->begin);
+	size_t i = waits_end_after(w, &s->of, s->begin);
 	const struct waits_end *e;
 
 	while (next[i] != i)
@@ -523,7 +515,6 @@ void waits_sort(struct waits *w)
 {
 	const size_t count = w->span_count;
 
-	order_sort(w->births, w->birth_count, by_birth);
 	order_sort(w->ends, w->end_count, by_end);
 	order_sort(w->sleeps, w->sleep_count, by_sleep);
 	join_sleeps(w);

@@ -50,15 +50,10 @@ struct waits_end {
 	/* Its turn, since the end before it: the time of all that waited, and
 	 * how long any of them did. */
 	ticks waiting, held;
-};
-
-/* A call that made a thread, or detached one. */
-struct waits_birth {
-	struct waits_object of;  /* WAIT_THREAD; address: its pthread_self */
-	ticks begin;             /* of the call */
-	stack_id stack;          /* of its caller */
-	bool is_detached;        /* made so; or detached now */
-	bool is_made;
+	/* Of WAIT_THREAD, whose address is the thread's pthread_self: has the
+	 * call made it, detached it may be; else it detached it. It is then at
+	 * the call's begin, with the stack of its caller. */
+	bool is_made, is_detached;
 };
 
 /* Kinds of blocked time: for mutexes, read-write locks and semaphores; for
@@ -84,8 +79,6 @@ struct waits {
 	/* By object; those of one by begin, and by time. */
 	struct waits_span *spans; size_t span_count;
 	struct waits_end *ends; size_t end_count;
-	/* By object, then by begin. */
-	struct waits_birth *births; size_t birth_count;
 	struct waits_times *times; size_t time_count; /* by thread's index;
 	                          * those from time_count on are zero */
 	struct stack_table *stacks;
@@ -95,7 +88,7 @@ struct waits {
 	ticks from, to;
 	/* Private. */
 	const struct session *session;
-	size_t span_room, end_room, birth_room, sleep_room;
+	size_t span_room, end_room, sleep_room;
 	/* Times for which threads were blocked in waits on conditions. */
 	struct waits_sleep { uint32_t thread; ticks from, to; } *sleeps;
 	size_t sleep_count;
@@ -134,6 +127,10 @@ void waits_sort(struct waits *);
  * index; false: it is not known. */
 bool waits_owner(const struct session *, const struct waits_span *,
 		 uint32_t *thread);
+
+/* The first end of waits for an object after a tick. */
+size_t waits_end_after(const struct waits *, const struct waits_object *,
+		       ticks);
 
 /* The ends in a wait, one after the other; returns how many. */
 size_t waits_ends_in(const struct waits *, const struct waits_span *,

@@ -60,11 +60,20 @@ INLINE bool see(const void *object, uint32_t what, uint32_t owner,
 	return true;
 }
 
-INLINE bool look_ANY(const void *object, struct seen *seen)
-{
-	(void)object;
-	return see(NULL, 0, 0, seen);
-}
+/* What is recorded in any case. WAIT_THREAD: which thread it made is known
+ * afterwards; the object is where that is said. */
+#define LOOK(name, what)                                                       \
+	INLINE bool look_##name(const void *object, struct seen *seen)         \
+	{                                                                      \
+		return see(object, what, 0, seen);                             \
+	}
+LOOK(ANY, 0)
+LOOK(CONDITION, WAIT_CONDITION)
+LOOK(BARRIER, WAIT_BARRIER)
+LOOK(JOIN, WAIT_JOIN)
+LOOK(THREAD, WAIT_THREAD)
+LOOK(DETACH, WAIT_THREAD | WAIT_ENDS)
+#undef LOOK
 
 /* A mutex that may be taken again by its owner, or refuses that, makes nobody
  * wait then. */
@@ -159,11 +168,6 @@ INLINE bool look_SEMAPHORE_ENDS(const void *object, struct seen *seen)
 	       see(s, WAIT_SEMAPHORE | WAIT_ENDS, 0, seen);
 }
 
-INLINE bool look_CONDITION(const void *object, struct seen *seen)
-{
-	return see(object, WAIT_CONDITION, 0, seen);
-}
-
 /* glibc's pthread_cond_common.c: it measures time by that clock. */
 enum { MONOTONIC_CONDITION = 2 };
 
@@ -173,27 +177,6 @@ INLINE bool look_CONDITION_ENDS(const void *object, struct seen *seen)
 
 	return unlikely(READ_NOW(c->__data.__wrefs) >> 3 != 0) &&
 	       see(c, WAIT_CONDITION | WAIT_ENDS, 0, seen);
-}
-
-INLINE bool look_BARRIER(const void *object, struct seen *seen)
-{
-	return see(object, WAIT_BARRIER, 0, seen);
-}
-
-INLINE bool look_JOIN(const void *object, struct seen *seen)
-{
-	return see(object, WAIT_JOIN, 0, seen);
-}
-
-/* Which thread it made is known afterwards: object is where that is said. */
-INLINE bool look_THREAD(const void *object, struct seen *seen)
-{
-	return see(object, WAIT_THREAD, 0, seen);
-}
-
-INLINE bool look_DETACH(const void *object, struct seen *seen)
-{
-	return see(object, WAIT_THREAD | WAIT_ENDS, 0, seen);
 }
 
 /* ---------------------------------------------------------------- records */
