@@ -283,6 +283,10 @@ double cct_division_variance(const struct cct_division *);
  * its own are divided, as far as these lie below it, or were given to it. The
  * caller frees it. */
 double *cct_division_below(struct cct *);
+/* The same of rows that add up several nodes, none of which is below another
+ * one of its row: what one has too much, others of the row may lack. of[node]
+ * is its row, 1 to rows; 0: it is in none. By row; the caller frees it. */
+double *cct_division_of_rows(struct cct *, const uint32_t *of, size_t rows);
 
 /* Of a net tree: each node's raw total, and the variance of its net one. The
  * arrays are as above. */

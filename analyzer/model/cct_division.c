@@ -132,3 +132,50 @@ double *cct_division_below(struct cct *t)
 	mem_free_all(at, f.own, f.at);
 	return f.variance;
 }
+
+/* Of the parts of one function, what each row has together. */
+static void add_rows(struct cct *t, const uint32_t *of, const node_id *up,
+		     const struct at *part, const struct at *end,
+		     struct cct_division *sum, uint32_t *rows, double *to)
+{
+	size_t count = 0;
+
+	for (const struct at *p = part; p < end; p++)
+		for (node_id id = up[p->node]; id != 0;
+		     id = up[cct_get(t, id)->parent]) {
+			struct cct_division *const row = &sum[of[id]];
+
+			if (cct_division_is_one(&t->sampled[id].division,
+						p->of))
+				continue;
+			if (row->all <= 0)
+				rows[count++] = of[id];
+			cct_division_add(row, p->of);
+		}
+	while (count-- > 0) {
+		to[rows[count]] += cct_division_variance(&sum[rows[count]]);
+		sum[rows[count]] = (struct cct_division){ .all = 0 };
+	}
+}
+
+double *cct_division_of_rows(struct cct *t, const uint32_t *of, size_t rows)
+{
+	double *const variance = mem_alloc((rows + 1) * sizeof(*variance));
+	struct cct_division *const sum = mem_alloc((rows + 1) * sizeof(*sum));
+	uint32_t *const list = mem_alloc((rows + 1) * sizeof(*list));
+	node_id *const up = mem_alloc((cct_count(t) + 1) * sizeof(*up));
+	size_t count;
+	struct at *const at = sort_parts(t, &count);
+
+	for (node_id id = 1; id <= cct_count(t); id++)
+		up[id] = of[id] ? id : up[cct_get(t, id)->parent];
+	for (size_t i = 0, next; i < count; i = next) {
+		next = i + 1;
+		while (next < count &&
+		       cct_division_is_one(at[next].of, at[i].of))
+			next++;
+		add_rows(t, of, up, at + i, at + next, sum, list, variance);
+	}
+	mem_free_all(sum, list, up, at);
+	return variance;
+}

@@ -21,6 +21,8 @@ struct work {
 	struct map *known;        /* from and to, resumes: index + 1 */
 	size_t room;
 	struct node_totals totals;
+	/* By node, of outermost ones: the number of its arc + 1; its func. */
+	uint32_t *arc, *func;
 };
 
 /* Valid until the next one is added. */
@@ -87,8 +89,11 @@ static void add_node(struct work *w, node_id id)
 
 	figures_add_own(&f, w->cct, id);
 	figures_add_division(&f, w->cct, id);
-	if (is_outermost)
+	if (is_outermost) {
 		figures_add_total(&f, t, id);
+		w->arc[id] = (uint32_t)(arc - w->c->arcs) + 1;
+		w->func[id] = n->func;
+	}
 	figures_add(&arc->of, &f);
 	figures_add(&w->c->of[n->func], &f);
 	w->c->slept[n->func] += n->suspended;
@@ -96,6 +101,26 @@ static void add_node(struct work *w, node_id id)
 	arc->suspended_of += t->suspended[id];
 	if (!is_outermost)
 		take_off(w, id);
+}
+
+/* How the times of what is below a row are divided is no sum over its nodes. */
+static void divide(struct work *w)
+{
+	struct callers *const c = w->c;
+	double *const of = cct_division_of_rows(w->cct, w->func, c->functions);
+	double *const arcs = cct_division_of_rows(w->cct, w->arc,
+						  c->arc_count);
+
+	for (size_t f = 1; f <= c->functions; f++)
+		c->of[f].below_variance = of[f];
+	for (size_t i = 0; i < c->arc_count; i++) {
+		struct callers_arc *const arc = &c->arcs[i];
+
+		arc->of.below_variance = arcs[i + 1];
+		if (arc->there.total == arc->of.total)
+			arc->there.below_variance = arcs[i + 1];
+	}
+	mem_free_all(of, arcs);
 }
 
 /* An arc leads from its caller to its callee. */
@@ -127,7 +152,9 @@ struct callers *callers_new(struct cct *cct, size_t functions)
 	const size_t nodes = cct_count(cct) + 1;
 	struct callers *const c = mem_alloc(sizeof(*c));
 	struct work w = { .c = c, .cct = cct, .known = map_new(),
-			  .path = cct_path_new(cct, functions) };
+			  .path = cct_path_new(cct, functions),
+			  .arc = mem_alloc(nodes * sizeof(*w.arc)),
+			  .func = mem_alloc(nodes * sizeof(*w.func)) };
 
 	node_totals_init(&w.totals, cct);
 	c->functions = functions;
@@ -138,6 +165,8 @@ struct callers *callers_new(struct cct *cct, size_t functions)
 		if (cct_get(cct, id)->parent != 0)
 			add_node(&w, id);
 	}
+	if (cct_is_net(cct))
+		divide(&w);
 	c->into = mem_alloc((c->arc_count + 1) * sizeof(*c->into));
 	c->out_of = mem_alloc((c->arc_count + 1) * sizeof(*c->out_of));
 	c->first_into = mem_alloc((functions + 2) * sizeof(size_t));
@@ -146,6 +175,7 @@ struct callers *callers_new(struct cct *cct, size_t functions)
 	group(c, false, c->out_of, c->first_out);
 	node_totals_fini(&w.totals);
 	map_free(w.known);
+	mem_free_all(w.arc, w.func);
 	cct_path_free(w.path);
 	return c;
 }

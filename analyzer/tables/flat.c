@@ -74,6 +74,22 @@ static void add_node(struct work *w, node_id id)
 	add_range(w, group, cct_get(w->cct, id));
 }
 
+/* How the times of what is below a row are divided is no sum over its nodes. */
+static void divide(struct work *w)
+{
+	const size_t nodes = cct_count(w->cct) + 1;
+	uint32_t *const of = mem_alloc(nodes * sizeof(*of));
+	double *variance;
+
+	for (node_id id = 1; id < nodes; id++)
+		of[id] = w->is_in[id] && cct_path_is_outermost(w->path, id) ?
+			 w->groups->of[id] : 0;
+	variance = cct_division_of_rows(w->cct, of, w->groups->count);
+	for (uint32_t g = 1; g <= w->groups->count; g++)
+		w->row[g].f.below_variance = variance[g];
+	mem_free_all(of, variance);
+}
+
 /* A root's thread decides for all nodes below it. Parents come before their
  * children. */
 static void add_all(struct flat *t, struct work *w)
@@ -195,6 +211,8 @@ static void fill(struct flat *t)
 
 	node_totals_init(&w.totals, cct);
 	add_all(t, &w);
+	if (cct_is_net(cct))
+		divide(&w);
 	collect(t, &w);
 	add_quantiles(t, &w);
 	cct_path_free(w.path);
