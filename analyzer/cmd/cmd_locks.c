@@ -23,26 +23,9 @@ static const char *arg_object;
 struct lock_row {
 	struct locks_object o;
 	uint32_t pid;
-	char *first;             /* whole; mem_free frees it */
+	const char *kind, *symbol; /* what lies in no module has no symbol */
+	char *address, *first;   /* whole; mem_free frees them */
 };
-
-static METRIC_GETTER(get_kind)
-{
-	v->text = waits_kind_name(((const struct lock_row *)row)->o.of.kind);
-}
-
-static METRIC_GETTER(get_object)
-{
-	v->text = v->room;
-	snprintf(v->room, sizeof(v->room), "0x%" PRIx64,
-		 ((const struct lock_row *)row)->o.of.address);
-}
-
-static METRIC_GETTER(get_symbol)
-{
-	v->text = waits_symbol(s->session,
-			       &((const struct lock_row *)row)->o.of);
-}
 
 #define AT(field) METRIC_AT(struct lock_row, field)
 
@@ -59,11 +42,11 @@ static const struct metric lock_metrics[] = {
 	  .help = "how many waited at a time" },
 	{ "open", METRIC_COUNT, METRIC_SORTS | METRIC_DASH | METRIC_DROP_EMPTY,
 	  AT(o.open), .help = "waits that had not ended with the recording" },
-	{ "kind", METRIC_TEXT, .get = get_kind,
+	{ "kind", METRIC_TEXT, AT(kind),
 	  .help = "mutex, rwlock, semaphore, condition, barrier, join" },
-	{ "object", METRIC_TEXT, .get = get_object,
+	{ "object", METRIC_TEXT, AT(address),
 	  .help = "its address, for --object" },
-	{ "symbol", METRIC_TEXT, METRIC_DROP_EMPTY, .get = get_symbol,
+	{ "symbol", METRIC_TEXT, METRIC_DROP_EMPTY, AT(symbol),
 	  .help = "the variable that it is, or is in" },
 	{ "pid", METRIC_NUMBER, AT(pid), .drop = 3, .help = "its process" },
 	{ "name", METRIC_TEXT, METRIC_NAME | METRIC_KEEP_END, "first waited in",
@@ -151,6 +134,9 @@ static enum cmd_exit print_objects(struct reading *r, const struct waits *w,
 	for (size_t i = 0; i < count; i++)
 		rows[i] = (struct lock_row){ list[i],
 			cells_pid(s, list[i].of.process),
+			waits_kind_name(list[i].of.kind),
+			waits_symbol(s, &list[i].of),
+			mem_print("0x%" PRIx64, list[i].of.address),
 			caller_text(w, s, list[i].first) };
 	if (count > 1)
 		qsort_r(rows, count, sizeof(*rows), compare_rows, (void *)by);
@@ -163,7 +149,7 @@ static enum cmd_exit print_objects(struct reading *r, const struct waits *w,
 			   session_note(s, "waits") ? "" : ": weft record "
 			   "--waits records who waits for whom");
 	for (size_t i = 0; i < count; i++)
-		mem_free(rows[i].first);
+		mem_free_all(rows[i].address, rows[i].first);
 	mem_free(rows);
 	return CMD_OK;
 }
@@ -171,7 +157,8 @@ static enum cmd_exit print_objects(struct reading *r, const struct waits *w,
 /* ---- the stacks of one -------------------------------------------------- */
 
 struct stack_row {
-	const char *role, *stack;
+	const char *role;
+	char *stack;
 	struct locks_stack is;
 };
 
@@ -205,33 +192,25 @@ static char *unseen_text(const struct locks_stack *k)
 			 k->owner);
 }
 
-static void print_stack(struct table *t, const struct waits *w,
-			const struct locks_stack *k)
-{
-	char *const text = k->stack == 0 ? unseen_text(k) :
-		cells_stack(w->stacks, t->source.session->funcs, k->stack,
-			    t->csv);
-
-	table_row(t, &(struct stack_row){ locks_role_name(k->role), text, *k });
-	mem_free(text);
-}
-
 static void print_stacks(struct reading *r, const struct waits *w,
 			 const struct locks_object *o)
 {
-	struct table t = { .source.session = r->load.session,
-			   .csv = table_args.csv };
-	const size_t top = table_top(USUAL_TOP);
+	struct session *const s = r->load.session;
 	size_t count;
 	struct locks_stack *const list = locks_stacks(w, o, &count);
+	struct stack_row *const rows = mem_alloc((count + 1) * sizeof(*rows));
 
-	table_choose_fixed(&t, &stack_view, NULL);
-	table_begin(&t);
-	for (size_t i = 0; i < count && i < top; i++)
-		print_stack(&t, w, &list[i]);
-	table_end(&t);
-	table_print_rest(count > top ? count - top : 0, "stacks");
-	mem_free(list);
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct stack_row){ locks_role_name(list[i].role),
+			list[i].stack == 0 ? unseen_text(&list[i]) :
+			cells_stack(w->stacks, s->funcs, list[i].stack,
+				    table_args.csv), list[i] };
+	r->table.source.session = s;
+	table_print(&r->table, rows, count, sizeof(*rows), USUAL_TOP,
+		    "stacks");
+	for (size_t i = 0; i < count; i++)
+		mem_free(rows[i].stack);
+	mem_free_all(rows, list);
 }
 
 /* Is it named by its address, or by the variable that it is? */
@@ -266,7 +245,10 @@ static int locks_prepare(struct reading *r)
 	if (arg_object && (table_args.sort || table_args.columns))
 		return err_add("--sort and --columns are for the list of "
 			       "objects, not for the stacks of one");
-	return table_choose(&r->table, &lock_view);
+	if (!arg_object)
+		return table_choose(&r->table, &lock_view);
+	table_choose_fixed(&r->table, &stack_view, NULL);
+	return 0;
 }
 
 static enum cmd_exit locks_print(struct reading *r)

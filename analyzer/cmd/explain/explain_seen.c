@@ -130,10 +130,9 @@ static int see_meanwhile(struct load *load, struct waits *w,
 
 /* Who has it, down to the last one of the chain. */
 static int see_holder(struct load *load, struct waits *w,
-		      const struct locks_object *o, struct explain_told *told)
+		      const struct locks_object *o, stack_id holder,
+		      struct explain_told *told)
 {
-	ticks because = 0;
-	const stack_id holder = holder_of(w, o, &because);
 	struct locks_turn chain[EXPLAIN_CHAIN];
 	const size_t n = holder == 0 ? 0 :
 			 locks_chain(w, o, holder, chain, EXPLAIN_CHAIN);
@@ -150,18 +149,6 @@ static int see_holder(struct load *load, struct waits *w,
 	told->held_by = stack_table_line(w->stacks, load->session->funcs,
 		caller_of(w, chain[n - 1].end->stack), told->shorten);
 	return see_meanwhile(load, w, &chain[n - 1], told);
-}
-
-static struct explain_lock lock_of(const struct waits *w,
-				   const struct locks_object *o)
-{
-	struct explain_lock lock = { .func = func_of(w, o->first),
-		.kind = o->of.kind, .place = o->of.place,
-		.address = o->of.address, .waits = o->waits, .most = o->most,
-		.waiting = o->waiting };
-
-	lock.holder = func_of(w, caller_of(w, holder_of(w, o, &lock.because)));
-	return lock;
 }
 
 /* Who made most of the threads that nobody joins. */
@@ -197,11 +184,18 @@ static int see_waits(struct load *load, struct waits *w,
 			is_lock(&list[i]) ? &to->lock :
 			is_event(&list[i]) ? &to->event : NULL;
 
+		stack_id holder;
+
 		if (!of || of->func != 0)
 			continue;
-		*of = lock_of(w, &list[i]);
+		*of = (struct explain_lock){ .func = func_of(w, list[i].first),
+			.kind = list[i].of.kind, .place = list[i].of.place,
+			.address = list[i].of.address, .waits = list[i].waits,
+			.most = list[i].most, .waiting = list[i].waiting };
+		holder = holder_of(w, &list[i], &of->because);
+		of->holder = func_of(w, caller_of(w, holder));
 		if (status == 0)
-			status = see_holder(load, w, &list[i],
+			status = see_holder(load, w, &list[i], holder,
 					    &told[of == &to->event]);
 	}
 	see_unjoined(load->session, w, to);

@@ -197,24 +197,13 @@ static bool is_open(const struct span *s)
 	       s->func != 0;
 }
 
-/* What only ticks of sampled Lua saw stands behind a frame that says so. */
-static stack_id push_open(struct path *p, const struct span *s, bool is_body,
-			  bool *is_sampled, stack_id stack)
-{
-	struct stack_table *const t = p->waits->stacks;
-
-	if (s->kind == SPAN_SAMPLED && !*is_sampled) {
-		*is_sampled = true;
-		stack = stack_table_push(t, stack, 0, STACK_SAMPLED);
-	}
-	return stack_table_push(t, stack, s->func, is_body ? STACK_BODY : 0);
-}
-
-/* A stack with the calls of a track at a tick, up to a span. The body of a
- * sampled coroutine, which has no records, is open whatever else is known. */
+/* A stack with the calls of a track at a tick, up to a span. What only ticks of
+ * sampled Lua saw stands behind a frame that says so. The body of a sampled
+ * coroutine, which has no records, is open whatever else is known. */
 static stack_id push_calls(struct path *p, uint32_t track, uint32_t span,
 			   stack_id stack)
 {
+	struct stack_table *const t = p->waits->stacks;
 	const struct track *const k = &p->found->tracks[track];
 	const uint32_t depth = k->spans[span].depth;
 	const func_id body = map_find(p->body_of, k->process, k->coroutine);
@@ -229,13 +218,15 @@ static stack_id push_calls(struct path *p, uint32_t track, uint32_t span,
 
 		if (!is_open(s))
 			continue;
-		stack = push_open(p, s, is_body, &is_sampled, stack);
+		if (s->kind == SPAN_SAMPLED && !is_sampled)
+			stack = stack_table_push(t, stack, 0, STACK_SAMPLED);
+		is_sampled |= s->kind == SPAN_SAMPLED;
+		stack = stack_table_push(t, stack, s->func,
+					 is_body ? STACK_BODY : 0);
 		is_body = false;
 	}
-	if (is_body && body != 0 &&
-	    func_get(p->session->funcs, body)->noted)
-		stack = stack_table_push(p->waits->stacks, stack, body,
-					 STACK_BODY);
+	if (is_body && body != 0 && func_get(p->session->funcs, body)->noted)
+		stack = stack_table_push(t, stack, body, STACK_BODY);
 	mem_free(at);
 	return stack;
 }

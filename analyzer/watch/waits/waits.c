@@ -274,16 +274,25 @@ size_t waits_ends_in(const struct waits *w, const struct waits_span *s,
 	return waits_end_after(w, &s->of, MAX(s->begin, s->end)) - i;
 }
 
+static const struct { const char *name; uint32_t is; } kinds[] = {
+	[0] = { "other", WAITS_OTHER },
+	[WAIT_MUTEX] = { "mutex", WAITS_LOCK },
+	[WAIT_READ] = { "rwlock", WAITS_LOCK },
+	[WAIT_WRITE] = { "other", WAITS_OTHER },
+	[WAIT_SEMAPHORE] = { "semaphore", WAITS_LOCK },
+	[WAIT_CONDITION] = { "condition", WAITS_CONDITION },
+	[WAIT_BARRIER] = { "barrier", WAITS_CONDITION },
+	[WAIT_JOIN] = { "join", WAITS_JOIN },
+};
+
 uint32_t waits_kind(uint32_t kind)
 {
-	static const uint8_t kinds[] = {
-		[0] = WAITS_OTHER, [WAIT_MUTEX] = WAITS_LOCK,
-		[WAIT_READ] = WAITS_LOCK, [WAIT_SEMAPHORE] = WAITS_LOCK,
-		[WAIT_CONDITION] = WAITS_CONDITION,
-		[WAIT_BARRIER] = WAITS_CONDITION, [WAIT_JOIN] = WAITS_JOIN,
-	};
+	return kinds[kind <= WAIT_JOIN ? kind : 0].is;
+}
 
-	return kind < sizeof(kinds) ? kinds[kind] : (uint32_t)WAITS_OTHER;
+const char *waits_kind_name(uint32_t kind)
+{
+	return kinds[kind <= WAIT_JOIN ? kind : 0].name;
 }
 
 const char *waits_symbol(const struct session *s, const struct waits_object *of)
@@ -301,18 +310,6 @@ const char *waits_name(const struct session *s, const struct waits_object *of,
 
 	snprintf(room, 24, "0x%" PRIx64, of->address);
 	return symbol[0] ? symbol : room;
-}
-
-const char *waits_kind_name(uint32_t kind)
-{
-	static const char *const names[] = {
-		[WAIT_MUTEX] = "mutex", [WAIT_READ] = "rwlock",
-		[WAIT_SEMAPHORE] = "semaphore", [WAIT_CONDITION] = "condition",
-		[WAIT_BARRIER] = "barrier", [WAIT_JOIN] = "join",
-	};
-
-	return kind < sizeof(names) / sizeof(*names) && names[kind] ?
-	       names[kind] : "other";
 }
 
 int waits_compare(const struct waits_object *x, const struct waits_object *y)
