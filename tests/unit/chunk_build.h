@@ -116,6 +116,18 @@ static inline void cb_item_end(struct chunk_build *b, size_t at,
 	b->item[at] = item_put(type, b->header.items - at);
 }
 
+/* What is known of the thread's switches: numbers as in SWITCHES. */
+static inline void cb_switches(struct chunk_build *b, uint64_t from,
+			       uint64_t to, const uint64_t *number, size_t n)
+{
+	const size_t at = cb_item(b);
+
+	cb_item_word(b, from);
+	cb_item_word(b, to);
+	cb_numbers(b, number, n);
+	cb_item_end(b, at, ITEM_SWITCHES);
+}
+
 static inline void cb_pair(struct chunk_build *b, enum item_type type,
 			   const char *key, const char *value)
 {
