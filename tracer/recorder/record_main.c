@@ -499,6 +499,10 @@ static void watch_cpus(struct loop *l)
 		registry_read_rings(&r->registry);
 		l->next_rings = l->now + RINGS_MS;
 	}
+	if (r->registry.cpu && r->registry.cpu->is_crowded) {
+		r->registry.cpu->is_crowded = false;
+		drain_cut_older(&r->drain, RINGS_MS);
+	}
 	watch_threads(r, l->now);
 }
 

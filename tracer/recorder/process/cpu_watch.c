@@ -169,6 +169,13 @@ void cpu_watch_explain(int error, char *text, size_t room)
 
 /* ---- reading ---- */
 
+/* Nothing is known of what was before this tick and has no chunk yet. */
+static void lose(struct cpu_watched *t, uint64_t tick)
+{
+	offcpu_begin(&t->offcpu, tick, OFFCPU_UNSEEN);
+	samples_begin(&t->samples, tick);
+}
+
 /* A ring_fn. */
 static void note(void *ctx, enum ring_event event, uint64_t tick,
 		 uint64_t address)
@@ -190,8 +197,8 @@ static void note(void *ctx, enum ring_event event, uint64_t tick,
 		samples_add(&t->samples, tick, address);
 		break;
 	case RING_LOST:
-		offcpu_begin(&t->offcpu, tick, OFFCPU_UNSEEN);
-		samples_begin(&t->samples, tick);
+		lose(t, tick);
+		t->has_lost = true;
 		break;
 	case RING_STOPPED:
 		samples_stop(&t->samples, tick);
@@ -253,6 +260,29 @@ static uint64_t waited_of(const struct cpu_watch *w,
 	       rate_ticks_of(w->rate, waited) : UINT64_MAX;
 }
 
+/* No more is known of the slot's thread. */
+static void unwatch(struct cpu_watch *w, struct cpu_watched *t)
+{
+	kernel_ring_close(&t->ring);
+	if (t->schedule >= 0)
+		close(t->schedule);
+	t->schedule = -1;
+	w->watched--;
+}
+
+/* The ring was too small for what the thread does between two readings. */
+static void make_room(struct cpu_watch *w, struct cpu_watched *t)
+{
+	t->has_lost = false;
+	if (kernel_ring_grow(&t->ring) != 0) {
+		w->refused++;
+		w->why = ENOMEM;
+		unwatch(w, t);
+		return;
+	}
+	lose(t, rate_ticks(w->rate));
+}
+
 void cpu_watch_read(struct cpu_watch *w, uint32_t slot)
 {
 	if (!w || slot >= w->slots || w->slot[slot].ring.fd < 0)
@@ -266,10 +296,13 @@ void cpu_watch_read(struct cpu_watch *w, uint32_t slot)
 	offcpu_reach(&t->offcpu, now);
 	if (waited != UINT64_MAX)
 		offcpu_waited(&t->offcpu, at, waited);
-	if (w->period == 0)
-		return;
-	samples_reach(&t->samples, now);
-	ration(w, t, now);
+	w->is_crowded |= offcpu_is_crowded(&t->offcpu);
+	if (w->period > 0) {
+		samples_reach(&t->samples, now);
+		ration(w, t, now);
+	}
+	if (t->has_lost)
+		make_room(w, t);
 }
 
 void cpu_watch_pause(struct cpu_watch *w, bool is_paused)
@@ -316,11 +349,8 @@ void cpu_watch_end(struct cpu_watch *w, uint32_t slot)
 	if (!w || slot >= w->slots || w->slot[slot].ring.fd < 0)
 		return;
 	cpu_watch_read(w, slot);
-	kernel_ring_close(&w->slot[slot].ring);
-	if (w->slot[slot].schedule >= 0)
-		close(w->slot[slot].schedule);
-	w->slot[slot].schedule = -1;
-	w->watched--;
+	if (w->slot[slot].ring.fd >= 0)
+		unwatch(w, &w->slot[slot]);
 }
 
 /* Nothing is known of the slot's new thread. */
@@ -330,7 +360,7 @@ static void reset(const struct cpu_watch *w, struct cpu_watched *t,
 	offcpu_begin(&t->offcpu, 0, OFFCPU_UNSEEN);
 	samples_begin(&t->samples, 0);
 	t->process = process;
-	t->has_mapped = t->is_rationed = false;
+	t->has_mapped = t->is_rationed = t->has_lost = false;
 	t->credit = most_credit(w);
 }
 

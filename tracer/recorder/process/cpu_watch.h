@@ -15,6 +15,7 @@ struct cpu_watched {
 	int schedule;              /* /proc/TID/schedstat; negative: none */
 	uint32_t process;          /* number of its slot */
 	bool has_mapped;           /* code, since somebody reset this */
+	bool has_lost;             /* its ring was full */
 	/* How often it may come to a CPU while it is sampled, before this is
 	 * done without; until which tick that is granted. */
 	int64_t credit;
@@ -28,6 +29,8 @@ struct cpu_watch {
 				    * samples. Set it before threads come */
 	uint64_t cost;             /* ns that a sample takes */
 	bool is_paused;            /* no samples are taken now */
+	bool is_crowded;           /* a thread needs a chunk for its switches,
+				    * since somebody reset this */
 	uint64_t most_hz;          /* the kernel's limit, if more was asked
 				    * for; else 0 */
 	uint32_t slots, watched;

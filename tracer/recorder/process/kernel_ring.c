@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 enum {
-	MOST_PAGES = 4,            /* 680 samples, or 1,000 switches */
+	USUAL_PAGES = 4,           /* 680 samples, or 1,000 switches */
+	MOST_PAGES = 64,           /* more than happen between two readings */
 	PAIR_MS = 100,             /* the clocks may drift apart for so long */
 };
 
@@ -69,11 +70,11 @@ static int open_samples(uint32_t tid, uint64_t period)
 }
 
 /* A user may lock so much memory; what is left of it may do for fewer pages. */
-static int map_ring(struct kernel_ring *ring)
+static int map_ring(struct kernel_ring *ring, size_t most)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	for (size_t n = MOST_PAGES; n > 0; n /= 2) {
+	for (size_t n = most; n > 0; n /= 2) {
 		void *const at = mmap(NULL, (1 + n) * page, PROT_READ |
 				      PROT_WRITE, MAP_SHARED, ring->fd, 0);
 
@@ -86,6 +87,12 @@ static int map_ring(struct kernel_ring *ring)
 	return -ENOMEM;
 }
 
+static int join_samples(const struct kernel_ring *ring)
+{
+	return ioctl(ring->samples, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) == 0 ?
+	       0 : -errno;
+}
+
 int kernel_ring_open(struct kernel_ring *ring, uint32_t tid, uint64_t period,
 		     const struct rate *rate)
 {
@@ -96,17 +103,30 @@ int kernel_ring_open(struct kernel_ring *ring, uint32_t tid, uint64_t period,
 	ring->fd = open_switches(tid, period > 0);
 	if (ring->fd < 0)
 		return ring->fd;
-	error = map_ring(ring);
+	error = map_ring(ring, USUAL_PAGES);
 	if (error == 0 && period > 0) {
 		ring->samples = open_samples(tid, period);
-		error = ring->samples < 0 ? ring->samples :
-			ioctl(ring->samples, PERF_EVENT_IOC_SET_OUTPUT,
-			      ring->fd) != 0 ? -errno : 0;
+		error = ring->samples < 0 ? ring->samples : join_samples(ring);
 	}
 	rate_read(rate, &ring->last);
 	if (error < 0)
 		kernel_ring_close(ring);
 	return error;
+}
+
+/* Its events go on while it has no memory: what they note is lost. A ring's
+ * size changes only while it is mapped nowhere, which ends what was joined. */
+int kernel_ring_grow(struct kernel_ring *ring)
+{
+	int error;
+
+	if (ring->is_grown)
+		return 0;
+	ring->is_grown = true;
+	munmap(ring->page, ring->bytes);
+	ring->page = NULL;
+	error = map_ring(ring, MOST_PAGES);
+	return error == 0 && ring->samples >= 0 ? join_samples(ring) : error;
 }
 
 void kernel_ring_close(struct kernel_ring *ring)

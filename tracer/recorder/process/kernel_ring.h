@@ -14,6 +14,7 @@ struct kernel_ring {
 	int samples;               /* negative: none are taken */
 	struct perf_event_mmap_page *page;
 	size_t bytes;              /* mapped */
+	bool is_grown;             /* by kernel_ring_grow */
 	struct rate_pair last;     /* the clocks at an earlier reading */
 };
 
@@ -50,6 +51,11 @@ void kernel_ring_sample(struct kernel_ring *ring, bool on);
  * happened before it is known. Call it every 100 ms, or events are lost. */
 uint64_t kernel_ring_read(struct kernel_ring *ring, const struct rate *rate,
 			  ring_fn *fn, void *ctx);
+
+/* Make it as large as can be, after events were lost. What happens meanwhile is
+ * lost, too, and what was not read. Returns 0, or a negative errno: then close
+ * it. */
+int kernel_ring_grow(struct kernel_ring *ring);
 
 /* Whether events wait to be read. */
 bool kernel_ring_has_news(const struct kernel_ring *ring);

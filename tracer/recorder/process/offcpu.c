@@ -70,6 +70,11 @@ void offcpu_reach(struct offcpu *o, uint64_t at)
 	assert(o->known_from <= o->known_to && o->spans <= MAX_SPANS);
 }
 
+bool offcpu_is_crowded(const struct offcpu *o)
+{
+	return o->spans > MAX_SPANS / 2;
+}
+
 /* Shorten sleeps by that, in all: each by as much; what some are too short for,
  * by what the others have left. */
 static void wake(struct offcpu_span *first, const struct offcpu_span *end,

@@ -41,6 +41,9 @@ void offcpu_switch(struct offcpu *o, enum offcpu_place, uint64_t at);
 /* No switch came after the last one and before this tick. */
 void offcpu_reach(struct offcpu *o, uint64_t at);
 
+/* Are there so many spans that a chunk should take them? */
+bool offcpu_is_crowded(const struct offcpu *);
+
 /* The switches do not tell when a thread is woken, so that a wait for a core
  * after a sleep looks like a part of it. Until this tick the thread has waited
  * for cores so long in its life, as the kernel says: what its switches do not
