@@ -43,6 +43,8 @@ struct explain_finding {
 	                          * OFTEN: of these calls; SLEEP: the longest;
 	                          * WAIT: off the CPU, in all, but not for want
 	                          * of a core; LOCK, EVENT: of all waits */
+	ticks error;             /* HOT, COLLECTOR: one standard error of
+	                          * that; 0: it is raw */
 	ticks typical;           /* SLOW: half of the calls took no longer;
 	                          * SLEEP: the mean of the others; WAIT: on the
 	                          * CPU; LOCK: of the waits, because of other */

@@ -28,6 +28,9 @@ static void add_hot(struct work *w, enum explain_kind kind,
 	work_find_caller(w, f, self_at);
 	f->calls = row->f.calls;
 	f->time = work_on_cpu(w, row);
+	f->error = (ticks)sqrt(row->f.self_variance +
+			       cct_division_variance(&row->f.division) +
+			       cct_division_variance(&row->f.given));
 	f->share = (double)f->time / (double)w->cpu;
 }
 

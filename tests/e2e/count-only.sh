@@ -77,6 +77,8 @@ awk -F, 'NR > 1 && $7 $8 $11 $12 $13 != "" { exit 1 }' "$T/report.csv" ||
 grep -q 'there are no times' "$T/text" || fail "the report does not say it"
 ! grep -qw self "$T/text" || fail "there is a column of times"
 "$WEFT" info "$T/trace" | grep -q 'count-only' || fail "info does not say it"
+"$WEFT" explain "$T/trace" | grep -q 'there are no times' ||
+	fail "explain says of times that none is long"
 "$WEFT" tree "$T/trace" | grep -q '^100.0% .*threads' ||
 	fail "the tree has no shares of calls: $("$WEFT" tree "$T/trace")"
 "$WEFT" report --sort self "$T/trace" >/dev/null 2>"$T/err" &&

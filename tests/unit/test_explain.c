@@ -584,3 +584,20 @@ void test_explain_chooses_among_the_few(void)
 	explain_settle(&e);
 	CHECK_EQ(e.finding[1].func, 9);
 }
+
+/* Of a short run's short calls little is known: that goes with them. */
+void test_explain_has_the_error_of_what_is_hot(void)
+{
+	node_id id;
+
+	begin();
+	id = put(put(0, "main", 1, 1, 0, 0), "tiny", 1000000, 40, 0, 0);
+	check(EXPLAIN_HOT, "tiny", 40);
+	CHECK_EQ(found.finding[0].error, 0);
+	cct_collect_samples(session->cct);
+	cct_set_net(session->cct, true);
+	cct_sampled_of(session->cct, id)->variance = 30.0 * MS * 30 * MS;
+	check(EXPLAIN_HOT, "tiny", 40);
+	CHECK_EQ(found.finding[0].error, 30 * MS);
+	session_free(session);
+}

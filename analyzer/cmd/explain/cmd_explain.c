@@ -92,6 +92,19 @@ static const char *share_of(struct teller *t, double share)
 				(uint64_t)(share * 10000 + 0.5), 10000);
 }
 
+/* The time of a finding, with its error where that is more than a twentieth. */
+static const char *own_of(struct teller *t, const struct explain_finding *f)
+{
+	char *const to = t->room[t->used++ % NAMES];
+	const char *const time = time_of(t, f->time);
+
+	if (f->error <= f->time / 20)
+		return time;
+	snprintf(to, sizeof(t->room[0]), "%s \302\261 %s", time,
+		 time_of(t, f->error));
+	return to;
+}
+
 /* How much its main caller has. */
 static const char *part_of(const struct explain_finding *f)
 {
@@ -105,7 +118,7 @@ static char *tell_uncounted(struct teller *t, const struct explain_finding *f)
 	return mem_print("%s takes %s of the time%s itself: %s. %s of that is "
 			 "for %s.", said(t, f->func), share_of(t, f->share),
 			 t->found->has_switches ? " on the CPU" : "",
-			 time_of(t, f->time), part_of(f),
+			 own_of(t, f), part_of(f),
 			 said(t, f->other));
 }
 
@@ -119,7 +132,7 @@ static char *tell_hot(struct teller *t, const struct explain_finding *f)
 	return mem_print("%s takes %s of the time%s itself: %s in %s, %s each. "
 			 "%s of that is for %s.", said(t, f->func),
 			 share_of(t, f->share), t->found->has_switches ?
-			 " on the CPU" : "", time_of(t, f->time),
+			 " on the CPU" : "", own_of(t, f),
 			 count_of(t, f->calls, "calls"),
 			 time_of(t, f->calls ? f->time / f->calls : 0),
 			 part_of(f), said(t, f->other));
@@ -490,7 +503,10 @@ static void print_text(struct teller *t)
 		out_print(stdout, "   $ %s\n", command);
 		mem_free_all(sentence, command);
 	}
-	if (t->found->count == 0)
+	if (t->found->count == 0 && !session_has_times(t->session))
+		puts("calls were only counted, and samples are too few: there "
+		     "are no times in which something could stand out");
+	else if (t->found->count == 0)
 		puts("nothing stands out: no function, call, coroutine or wait "
 		     "has a large part of the time");
 	if (t->found->count == 0 && t->found->top_share > 0)
@@ -533,6 +549,8 @@ static void json_heap(const struct teller *t, const struct explain_heap *h)
 
 static void json_slow(struct teller *t, const struct explain_finding *f)
 {
+	if (f->error)
+		json_time(t, "error_ns", f->error);
 	if (f->few > 1) {
 		printf(",\n  \"slow_calls\": %" PRIu64, f->few);
 		json_time(t, "least_ns", f->least);
