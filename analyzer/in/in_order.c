@@ -17,11 +17,11 @@ enum {
 	HELD_WORDS_MAX = 32 << 17,  /* of all streams: 32 MiB */
 };
 
-/* The chunks of one (process, thread, level). Invariant: the numbers of those
+/* The chunks of one (process, thread, level). Invariant: the turns of those
  * that wait rise, and none is less than next. */
 struct in_stream {
 	struct in_key key;     /* without the number */
-	uint64_t next;         /* the number that is due */
+	uint64_t next;         /* the turn that is due */
 	const struct chunk **held;
 	size_t count, room;
 };
@@ -92,6 +92,20 @@ static struct in_stream *find_or_add(struct in_order *o, const struct in_key *k)
 	return &o->streams[o->count - 1];
 }
 
+/* A chunk's place in its stream: the number, but that the recorder's end notes
+ * come last, behind any number of names. */
+static uint64_t turn(uint32_t thread, uint64_t number)
+{
+	if (thread != 0 || number < META_END)
+		return number;
+	return number == META_END ? UINT64_MAX - 1 : number - 1;
+}
+
+static uint64_t turn_of(const struct chunk *chunk)
+{
+	return turn(chunk->header.thread, chunk->header.number);
+}
+
 static bool is_partial(const struct chunk *chunk)
 {
 	return (chunk->header.flags & CHUNK_PARTIAL) != 0;
@@ -102,8 +116,8 @@ static bool is_partial(const struct chunk *chunk)
 static enum in_order_result give(struct in_order *o, struct in_stream *s,
 				 const struct chunk *chunk)
 {
-	assert(chunk->header.number >= s->next);
-	s->next = chunk->header.number + 1;
+	assert(turn_of(chunk) >= s->next);
+	s->next = turn_of(chunk) + 1;
 	/* A snapshot has of open chunks what there was. */
 	o->partials += (chunk->header.flags & (CHUNK_PARTIAL | CHUNK_FLIGHT))
 		       == CHUNK_PARTIAL;
@@ -132,7 +146,7 @@ static enum in_order_result give_first(struct in_order *o, struct in_stream *s)
  * the same number. */
 static enum in_order_result give_due(struct in_order *o, struct in_stream *s)
 {
-	while (s->count && s->held[0]->header.number == s->next &&
+	while (s->count && turn_of(s->held[0]) == s->next &&
 	       !is_partial(s->held[0]))
 		if (give_first(o, s) == IN_ORDER_STOP)
 			return IN_ORDER_STOP;
@@ -163,12 +177,12 @@ static bool is_better(const struct chunk *held, const struct chunk *chunk)
 	return length > was || (length == was && chunk->n > held->n);
 }
 
-/* The index at which a number is or belongs among the chunks that wait. */
-static size_t place(const struct in_stream *s, uint64_t number)
+/* The index at which a turn is or belongs among the chunks that wait. */
+static size_t place(const struct in_stream *s, uint64_t its)
 {
 	size_t i = s->count;
 
-	while (i > 0 && s->held[i - 1]->header.number >= number)
+	while (i > 0 && turn_of(s->held[i - 1]) >= its)
 		i--;
 	return i;
 }
@@ -177,9 +191,9 @@ static size_t place(const struct in_stream *s, uint64_t number)
 static enum in_order_result hold(struct in_order *o, struct in_stream *s,
 				 const struct chunk *chunk)
 {
-	const size_t i = place(s, chunk->header.number);
-	const bool is_there = i < s->count && s->held[i]->header.number ==
-					      chunk->header.number;
+	const size_t i = place(s, turn_of(chunk));
+	const bool is_there = i < s->count &&
+			      turn_of(s->held[i]) == turn_of(chunk);
 
 	if (is_there) {
 		if (!is_better(s->held[i], chunk))
@@ -204,15 +218,14 @@ enum in_order_result in_order_put(struct in_order *o,
 	struct in_stream *const s = find_or_add(o, &key);
 	enum in_order_result r;
 
-	if (key.number < s->next)
+	if (turn_of(chunk) < s->next)
 		return IN_ORDER_DUPLICATE;
-	if (key.number == s->next && !s->count && !is_partial(chunk))
+	if (turn_of(chunk) == s->next && !s->count && !is_partial(chunk))
 		return give(o, s, chunk);
 	r = hold(o, s, chunk);
 	if (give_due(o, s) == IN_ORDER_STOP)
 		return IN_ORDER_STOP;
-	/* The end notes come last, and any number of names before them. */
-	if ((s->count > HELD_MAX && !(chunk->header.flags & CHUNK_META)) ||
+	if (s->count > HELD_MAX ||
 	    (s->count > 1 && o->held_words > HELD_WORDS_MAX))
 		return IN_ORDER_GAP;
 	return r;
@@ -247,7 +260,7 @@ bool in_order_is_settled(const struct in_order *o, const struct in_key *key)
 {
 	const struct in_stream *const s = find(o, key);
 
-	return s && key->number < s->next;
+	return s && turn(key->thread, key->number) < s->next;
 }
 
 /* A number below next is settled: no copy of it is of use any more. */
@@ -255,15 +268,16 @@ bool in_order_has(const struct in_order *o, const struct in_key *key,
 		  uint32_t words, bool partial)
 {
 	const struct in_stream *const s = find(o, key);
+	const uint64_t its = turn(key->thread, key->number);
 	const struct chunk *held;
 	size_t i;
 
-	if (!s || key->number < s->next)
+	if (!s || its < s->next)
 		return s != NULL;
-	i = place(s, key->number);
+	i = place(s, its);
 	held = i < s->count ? s->held[i] : NULL;
-	if (!held || held->header.number != key->number || words == 0)
-		return held && held->header.number == key->number;
+	if (!held || turn_of(held) != its || words == 0)
+		return held && turn_of(held) == its;
 	/* The words of a chunk that counts calls do not say how far it goes. */
 	return held->nodes > 0 || held->n == words ?
 	       !is_partial(held) || (partial && held->nodes == 0) :

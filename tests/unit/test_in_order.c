@@ -199,16 +199,21 @@ void test_in_order_of_equal_words_more_counted_calls_win(void)
 	CHECK_STR(said, "1.0/2");
 }
 
-void test_in_order_waits_for_the_end_notes_behind_any_names(void)
+/* The recorder's names do not wait for its end notes, whose number is lower:
+ * there may be more of them than fit into memory. */
+void test_in_order_end_notes_come_last_behind_any_names(void)
 {
 	struct in_order *const o = start();
-	uint64_t n;
+	const struct in_key end = { 77, META_END, 1, 0, 0 };
 
-	put(o, 1, META_START, 0, CHUNK_META);
-	for (n = META_NAMES; n < META_NAMES + 30; n++)
-		CHECK_EQ(put(o, 1, n, 0, CHUNK_META), IN_ORDER_TAKEN);
-	CHECK_STR(said, "1.0/0");
-	put(o, 1, META_END, 0, CHUNK_META);
-	CHECK_EQ(in_order_chunks(o), 32);
+	put(o, 0, META_START, 0, CHUNK_META);
+	for (uint64_t n = META_NAMES; n < META_NAMES + 3; n++)
+		CHECK_EQ(put(o, 0, n, 0, CHUNK_META), IN_ORDER_TAKEN);
+	CHECK_STR(said, "0.0/0 0.2/0 0.3/0 0.4/0");
+	CHECK(!in_order_has(o, &end, 0, false));
+	put(o, 0, META_END, 0, CHUNK_META);
+	CHECK(in_order_has(o, &end, 0, false));
+	put(o, 0, META_NAMES + 3, 0, CHUNK_META);
 	finish(o);
+	CHECK_STR(said, "0.0/0 0.2/0 0.3/0 0.4/0 0.5/0 0.1/0");
 }
