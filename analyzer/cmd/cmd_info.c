@@ -71,7 +71,8 @@ static bool is_told(const char *key)
 {
 	static const char *const told[] = {
 		"complete", "trouble", "end", "start", "threads", "processes",
-		"vms", "coroutines", "records", "chunks", "clock", "label"
+		"vms", "coroutines", "records", "chunks", "chunks.distinct",
+		"clock", "label"
 	};
 
 	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)

@@ -142,8 +142,6 @@ static size_t take(struct in_carve *c, const unsigned char *p, size_t room,
 		unpack_count(&c->found, held_is_packed(p) ? p[PACKED_WAY] : 0,
 			     place.bytes);
 	/* Nothing is known of one whose head cannot be read. */
-	if (c->seals_only && !place.whole)
-		return 1;
 	if (place.words == 0 && place.key.recording == 0) {
 		if (!is_left_over(c, p, room))
 			add_broken(c, &place);

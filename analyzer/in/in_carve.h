@@ -48,7 +48,7 @@ struct in_carve {
 	                           * no lost chunk */
 	bool seals_only;          /* set by the caller: packed chunks are not
 	                           * opened, so that nothing is known of their
-	                           * ticks, and bad ones are not noted */
+	                           * ticks */
 	const char **files;       /* borrowed paths */
 	size_t file_count, file_room;
 	struct unpack_found found; /* whole ones, with duplicates */

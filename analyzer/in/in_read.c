@@ -248,13 +248,18 @@ static enum in_order_result read_good(struct in_reading *r)
 	if (!r->flaw && !has_ended) {
 		r->flaw = FLAW_FAILED;
 		say(r, "%s", why);
-	} else if (r->flaw == FLAW_SHORT || (!r->flaw && is_missing(r, NULL))) {
+	} else if (!r->flaw && (r->heads->bad || is_missing(r, NULL))) {
 		r->flaw = FLAW_SHORT;
+	}
+	if (!r->flaw)
+		return IN_ORDER_TAKEN;
+	carve_good(r);
+	if (r->flaw == FLAW_SHORT)
 		say(r, "the CTF trace is damaged: babeltrace2 leaves out "
 		    "chunks that are in it");
-	}
-	if (r->flaw)
-		carve_good(r);
+	else if (r->flaw == FLAW_REFUSED && !r->carve->bad)
+		say(r, "the CTF trace is damaged: babeltrace2 finds what is no "
+		    "chunk");
 	return IN_ORDER_TAKEN;
 }
 
@@ -374,7 +379,7 @@ int in_read(const char *path, in_chunk_fn fn, void *ctx,
 	memset(summary, 0, sizeof(*summary));
 	r.order = in_order_new(fn, ctx);
 	r.heads = in_carve_new();
-	r.heads->seals_only = true;
+	r.heads->seals_only = r.heads->has_padding = true;
 	r.carve = in_carve_new();
 	rc = in_find_all(path, &r.found);
 	if (rc == 0) {

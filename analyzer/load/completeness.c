@@ -140,9 +140,12 @@ static void tell_chunks(struct teller *t, const struct load *load)
 		  " overwritten by newer ones, as --on-full=overwrite asked");
 	say_count(t, load->in.bad > s->bad_chunks ? load->in.bad :
 		  s->bad_chunks, "chunks", " damaged and not used");
-	/* The ends of streams are missed by nothing but this. */
+	/* The ends of streams are missed by nothing but these. */
 	if (written > s->records)
 		say_count(t, written - s->records, "records",
+			  " written by the recorder, but not here");
+	else
+		say_count(t, session_noted(s, "lost.absent"), "chunks",
 			  " written by the recorder, but not here");
 	say_count(t, session_noted(s, "lost.chunks"), "chunks",
 		  " could not be written anywhere");

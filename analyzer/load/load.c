@@ -6,6 +6,7 @@
 #include "analyzer/args/operands.h"
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
+#include "analyzer/base/order.h"
 #include "analyzer/correct/correct.h"
 #include "analyzer/load/progress.h"
 #include "analyzer/merge/merge.h"
@@ -18,6 +19,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -443,18 +445,43 @@ static enum cmd_exit read_profile(struct load *load)
 
 /* ---- what only the load knows ------------------------------------------- */
 
+static void add_note(struct session *s, const char *key, const char *text)
+{
+	s->notes = mem_grow(s->notes, s->note_count + 1, sizeof(*s->notes));
+	s->notes[s->note_count++] = (struct note){ key,
+		arena_copy(s->text, text, strlen(text)) };
+}
+
 void load_complete(struct load *load)
 {
 	struct session *const s = load->session;
 
 	if (load->in.bad > s->bad_chunks)
 		s->bad_chunks = load->in.bad;
-	if (load->in.trouble[0] == '\0')
-		return;
-	s->notes = mem_grow(s->notes, s->note_count + 1, sizeof(*s->notes));
-	s->notes[s->note_count++] = (struct note){ trouble_key,
-		arena_copy(s->text, load->in.trouble,
-			   strlen(load->in.trouble)) };
+	if (load->in.trouble[0])
+		add_note(s, trouble_key, load->in.trouble);
+}
+
+/* Note how many chunks are not here, if the recorder counted more than came,
+ * were found damaged, or lack by their numbers: no number follows on a stream's
+ * last. A folder may hold several recordings. */
+static void note_absent(struct session *s, const struct in_summary *in)
+{
+	uint64_t written = 0, ends = 0, missing = 0, known;
+	char text[24];
+
+	for (size_t i = 0; i < s->note_count; i++) {
+		ends += strcmp(s->notes[i].key, "end") == 0;
+		if (strcmp(s->notes[i].key, "chunks.distinct") == 0)
+			written += strtoull(s->notes[i].value, NULL, 10);
+	}
+	for (size_t i = 0; i < s->thread_count; i++)
+		missing += s->threads[i].missing_chunks;
+	known = in->chunks - ends + session_noted(s, "lost.chunks") +
+		MAX(in->bad, missing);
+	snprintf(text, sizeof(text), "%" PRIu64, written - known);
+	if (written > known)
+		add_note(s, "lost.absent", text);
 }
 
 /* ---- filters ------------------------------------------------------------ */
@@ -643,8 +670,10 @@ static enum cmd_exit open_one(struct load *load,
 	load->is_part = filter_args_has(FILTER_ALL);
 	load->is_watched = watch && !load->is_part && !profile_is(path);
 	status = profile_is(path) ? open_profile(load) : open_trace(load);
-	if (status == CMD_OK && !load->is_profile)
+	if (status == CMD_OK && !load->is_profile) {
+		note_absent(load->session, &load->in);
 		left_out_apply(load->session);
+	}
 	/* A profile always tells Lua states apart. Filtering, be it by nothing,
 	 * joins what differs in them alone. */
 	if (status == CMD_OK &&

@@ -22,7 +22,7 @@ enum { FUNCS = 6, MAIN = 0, MID = 1, HZ = 1000000000, PACKET = 1 << 18,
 /* What to write; each is an option KEY=NUMBER. */
 static unsigned threads = 2, chunks = 4, records = 100, cpus = 2, coroutines,
 	partials, spill_from = ~0u, first_number, no_end, rotate, twins,
-	packed, samples, taking;
+	packed, samples, taking, names;
 
 static const struct { const char *key; unsigned *value; } opts[] = {
 	{ "threads", &threads }, { "chunks", &chunks },
@@ -39,13 +39,14 @@ static const struct { const char *key; unsigned *value; } opts[] = {
 	{ "twins", &twins },           /* 1: function 4 is a Lua function, too,
 	                                * without a name, on the lines of 5 */
 	{ "taking", &taking },         /* 1: body is called at::body(int) */
+	{ "names", &names },           /* 1: the recorder's third chunk */
 	{ "samples", &samples },       /* one each so many ticks, in MID's code;
 	                                * not with partials */
 	{ "packed", &packed },         /* version 2 of the format: 1 plain, 2
 	                                * LZ4, 3 zstd */
 };
 
-static uint64_t calls[FUNCS], all_records;
+static uint64_t calls[FUNCS], all_records, all_chunks;
 static uint64_t now = UINT64_C(5000000000); /* one clock for all threads */
 static FILE *spill;
 
@@ -375,8 +376,10 @@ static struct made_thread made[1024];
 static void seal(struct build *b, struct chunk_header *h, unsigned cpu,
 		 int to_spill)
 {
-	if (!(h->flags & CHUNK_PARTIAL))
+	if (!(h->flags & CHUNK_PARTIAL)) {
 		all_records += h->records;
+		all_chunks++;
+	}
 	h->total_words = b->at;
 	h->checksum = 0;
 	memcpy(b->w, h, sizeof(*h));
@@ -568,6 +571,8 @@ static void write_meta(uint64_t number, const char *const *notes)
 	static struct build b;
 	struct chunk_header h = header(0, 0);
 
+	if (!notes)
+		return;
 	b.at = CHUNK_HEADER_WORDS;
 	for (; *notes; notes += 2) {
 		const uint32_t from = b.at++;
@@ -605,9 +610,11 @@ int main(int argc, char **argv)
 {
 	static const char *const start[] = { "command", "made-up", "weft",
 					     "test", NULL };
-	char counted[24];
+	static const char *const name[] = { "name", "of something", NULL };
+	char counted[24], distinct[24];
 	const char *const end[] = { "lost.full", "0", "complete", "yes", "end",
-				    "1", "records", counted, NULL };
+				    "1", "records", counted, "chunks.distinct",
+				    distinct, NULL };
 
 	if (argc < 2)
 		return 1;
@@ -619,10 +626,12 @@ int main(int argc, char **argv)
 	for (unsigned c = 0; c < chunks; c++)
 		for (unsigned t = 0; t < threads; t++)
 			write_chunk(t, c);
+	write_meta(2, names ? name : NULL);
 	snprintf(counted, sizeof(counted), "%llu",
 		 (unsigned long long)all_records);
-	if (!no_end)
-		write_meta(1, end);
+	snprintf(distinct, sizeof(distinct), "%llu",
+		 (unsigned long long)all_chunks);
+	write_meta(1, no_end ? NULL : end);
 	for (unsigned c = 0; c < cpus; c++) {
 		if (!streams[c].used)
 			open_packet(&streams[c], c);

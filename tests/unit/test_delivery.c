@@ -130,6 +130,24 @@ void test_delivery_counts_partial_chunks_once(void)
 	end(1, 20);
 }
 
+/* Each once, and none of them the end notes, in which the count stands. */
+void test_delivery_counts_different_chunks(void)
+{
+	begin();
+	note(1, 0, 10);
+	note(1, 0, 30);
+	note(1, META_END, 10);
+	note(0, META_START, 0);
+	note(0, META_END, 0);
+	note(0, META_NAMES, 0);
+	CHECK_EQ(delivery_count(&delivery), 4);
+	delivery_forget(&delivery);
+	CHECK_EQ(delivery_count(&delivery), 0);
+	note(0, META_START, 0);
+	CHECK_EQ(delivery_count(&delivery), 1);
+	end(1, 0);
+}
+
 void test_delivery_without_a_folder_all_is_lost(void)
 {
 	begin();

@@ -362,7 +362,7 @@ void test_drain_gives_buffers_back_before_it_sends(void)
 	CHECK_EQ(drain_poll(&drain), most);
 	for (uint32_t i = 0; i < most; i++)
 		CHECK_EQ(state(owner.small + i), BUFFER_FREE);
-	CHECK_EQ(sink.chunks, 0);
+	CHECK_EQ(sink.delivery.count, 0);
 	CHECK_EQ(drain.records, most * 10);
 	/* The pool has room: what comes now waits for what came before. */
 	fill(0, 0, 5, most, 10, 0);
@@ -386,7 +386,7 @@ void test_drain_sets_no_more_aside_than_it_may(void)
 	for (int round = 0; round < 3; round++) {
 		n += close_most(n);
 		drain_poll(&drain);
-		aside = n - (uint32_t)sink.chunks;
+		aside = n - (uint32_t)sink.delivery.count;
 		CHECK(aside > 0 && aside <= 5);
 		CHECK_EQ(owner.pool->is_stuck, 1);
 	}
@@ -398,7 +398,7 @@ void test_drain_sets_no_more_aside_than_it_may(void)
 	drain.copies.room = 0;
 	n += close_most(n);
 	drain_poll(&drain);
-	CHECK_EQ(sink.chunks, n);
+	CHECK_EQ(sink.delivery.count, n);
 	check_order(n);
 	tear_down();
 }
@@ -433,10 +433,10 @@ void test_drain_learns_what_is_left_out(void)
 	name_source(fill(0, 0, 5, 0, 10, 0), "@left_out.lua");
 	close_buffer(0);
 	CHECK_EQ(drain_set_aside(&drain), 1);
-	CHECK_EQ(sink.chunks, 0);
+	CHECK_EQ(sink.delivery.count, 0);
 	CHECK_EQ(s.skipped, 1);
 	drain_poll(&drain);
-	CHECK_EQ(sink.chunks, 1);
+	CHECK_EQ(sink.delivery.count, 1);
 	CHECK_EQ(s.skipped, 1);
 	free(s.seen.slot);
 	free(s.skip.all);
@@ -559,12 +559,12 @@ void test_drain_sends_nothing_while_it_may_not(void)
 		drain_set_aside(&drain);
 	for (uint32_t i = 0; i < n; i++)
 		full += state(owner.small + i) == BUFFER_FULL;
-	CHECK_EQ(sink.chunks, 0);
+	CHECK_EQ(sink.delivery.count, 0);
 	CHECK_EQ(full, n - 5);
 	CHECK_EQ(drain.records, (n - full) * 10);
 	drain_poll(&drain);
 	drain_send_aside(&drain);
-	CHECK_EQ(sink.chunks, n);
+	CHECK_EQ(sink.delivery.count, n);
 	check_order(n);
 	tear_down();
 }

@@ -192,8 +192,16 @@ void flight_poll(struct recording *r)
 
 /* ---- writing one ---- */
 
-static void put_chunk(struct flight *f, const uint64_t *words, uint32_t n)
+static void put_chunk(struct recording *r, const uint64_t *words, uint32_t n)
 {
+	struct flight *const f = &r->flight;
+	struct packed_head h;
+
+	if (packed_read((const char *)words, &h))
+		delivery_note(&r->sink.delivery, &(struct chunk_header){
+			.recording = h.recording, .thread = h.thread,
+			.level = h.level, .number = h.number,
+			.records = h.records });
 	if (spill_write(&f->spill, words, n) == 0)
 		f->bytes += (uint64_t)n * 8;
 	else if (f->unwritten++ == 0)
@@ -209,7 +217,7 @@ static void put_made(struct recording *r, uint32_t words)
 				      sink_room(&r->sink), words,
 				      packer_way(r->sink.compress));
 
-	put_chunk(&r->flight, packed, n);
+	put_chunk(r, packed, n);
 }
 
 static void put_kept(void *ctx, const uint64_t *words, uint32_t n)
@@ -217,8 +225,7 @@ static void put_kept(void *ctx, const uint64_t *words, uint32_t n)
 	struct recording *const r = ctx;
 	struct packed_head h;
 
-	put_chunk(&r->flight, words, n);
-	r->flight.chunks++;
+	put_chunk(r, words, n);
 	if (packed_read((const char *)words, &h))
 		census_add(&r->sink.census, h.process, h.thread);
 	/* The disk may be slow, and the ring must not change meanwhile. */
@@ -255,6 +262,7 @@ static int fill_snapshot(struct recording *r)
 	struct flight *const f = &r->flight;
 
 	census_begin(&r->sink.census);
+	delivery_forget(&r->sink.delivery);
 	flight_ring_each(&f->ring, since(r), &f->gone, put_kept, r);
 	summary_copy_counts(r);
 	put_made(r, notes_start(r));
@@ -320,7 +328,7 @@ int flight_snapshot(struct recording *r, const char **why)
 	/* What has ended by now is in it. */
 	f->slow.after = rate_ticks(&r->rate);
 	gather(r);
-	f->bytes = f->chunks = 0;
+	f->bytes = 0;
 	f->unwritten = 0;
 	f->why = errno = 0;
 	const bool is_bad = write_all(r) != 0;

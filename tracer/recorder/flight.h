@@ -25,7 +25,7 @@ struct flight {
 	/* The one that is being written, or was last. */
 	struct spill spill;
 	struct flight_gone gone;  /* what is not in it */
-	uint64_t bytes, chunks;
+	uint64_t bytes;
 	uint32_t unwritten;        /* chunks that could not be written, */
 	int why;                   /* and errno of the first */
 	char name[32];             /* of its folder in the trace's */

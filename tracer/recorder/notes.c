@@ -270,7 +270,7 @@ static void note_budget(struct meta *m, const struct budget *b)
 		   b->all.refused + b->no_room);
 }
 
-static void note_counts(struct meta *m, const struct recording *r)
+static void note_counts(struct meta *m, struct recording *r)
 {
 	const struct said *const s = &r->said;
 	const struct {
@@ -288,20 +288,20 @@ static void note_counts(struct meta *m, const struct recording *r)
 		{ "processes", recording_holds(r, CENSUS_PROCESSES) },
 		{ "vms", recording_holds(r, CENSUS_VMS) },
 		{ "coroutines", s->coroutines },
+		{ "chunks.distinct", delivery_count(&r->sink.delivery) },
 		{ "lost.unheard", s->unheard },
 		{ "records", r->drain.records },
-		{ "chunks", r->sink.chunks },
 	};
 	/* A snapshot, or a piece, does not have all records, nor threads. */
 	const size_t n = sizeof(counts) / sizeof(*counts) -
 			 (r->sink.flight || r->rotation.is_closing ||
-			  r->rotation.removed > 0 ? 3 : 0);
+			  r->rotation.removed > 0 ? 2 : 0);
 
 	for (size_t i = 0; i < n; i++)
 		meta_print(m, counts[i].key, "%" PRIu64, counts[i].n);
 }
 
-static void note_end(const struct recording *r, struct meta *m)
+static void note_end(struct recording *r, struct meta *m)
 {
 	meta_print(m, "end", "%" PRIu64, real_time(m));
 	if (!r->cost_is_noted)

@@ -139,10 +139,10 @@ static int rotate(struct recording *r, uint32_t most)
 		move_back(r, n);
 		return -1;
 	}
-	delivery_forget(&r->sink.delivery);
 	if (close_piece(r) != 0)
 		message_trouble("a piece of the trace could not be closed: "
 				"%s", strerror(errno));
+	delivery_forget(&r->sink.delivery);
 	r->rotation.closed = n;
 	begin_piece(r, &next);
 	return 0;

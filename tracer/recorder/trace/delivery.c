@@ -66,6 +66,16 @@ static void merge(struct delivery *a)
 	a->count = n;
 }
 
+uint64_t delivery_count(struct delivery *a)
+{
+	uint64_t n = 0;
+
+	merge(a);
+	for (size_t i = 0; i < a->count; i++)
+		n += a->sent[i].thread != 0 || a->sent[i].number != META_END;
+	return n;
+}
+
 /* The placeholder of the spill file is no chunk that was sent. */
 static void see(const struct delivery *a, const struct packed_head *h)
 {

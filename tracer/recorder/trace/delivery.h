@@ -21,6 +21,9 @@ struct delivery {
 
 /* Note a chunk that is sent, wherever it goes. */
 void delivery_note(struct delivery *a, const struct chunk_header *h);
+/* How many different chunks were noted since the last delivery_forget, without
+ * end notes; less if is_blind. */
+uint64_t delivery_count(struct delivery *a);
 /* Look for all of them in the trace whose folder this is. Takes a page of disk
  * or cache for each chunk. May be called again when more was written. */
 void delivery_check(struct delivery *a, const char *folder);

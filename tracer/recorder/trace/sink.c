@@ -162,7 +162,6 @@ void sink_send(struct sink *s, const uint64_t *chunk, uint32_t words)
 	const uint32_t n = packer_put(&s->packer, packed, chunk, words,
 				      packer_way(s->compress));
 
-	s->chunks++;
 	if (s->flight) {
 		flight_ring_keep(s->flight, (const void *)chunk, n);
 		return;

@@ -25,7 +25,6 @@ struct sink {
 	bool lttng;                /* chunks go to LTTng; set once it was
 	                            * joined */
 	bool spilled;              /* chunks lie in the spill file */
-	uint64_t chunks;           /* sent, wherever they went */
 	bool told;                 /* that the spill file cannot be written */
 	struct delivery delivery;    /* of them all, wherever they went, */
 	struct census census;      /* and whose they were */
