@@ -103,17 +103,28 @@ static bool is_sample(size_t size)
 }
 
 /* The noted blocks that are in use, by address. What finds no place is noted
- * all the same, but not what gives it back. filled: how many are in a bucket;
- * where each block is noted, at least 1: it may be any. */
-enum { BUCKET_BITS = 14, PLACES = 8 };
+ * all the same, but not what gives it back. filled: how many are in a bucket,
+ * and calls of delete that look at it; where each block is noted, one more: it
+ * may be any. At MANY it stays: a delete that is left by a jump is never taken
+ * off, so that how many there are is not known for ever. */
+enum { BUCKET_BITS = 14, PLACES = 8, MANY = UINT8_MAX };
 static _Atomic uint8_t filled[1 << BUCKET_BITS];
 static _Alignas(64) _Atomic uint64_t known[1 << BUCKET_BITS][PLACES];
+
+static void fill(_Atomic uint8_t *in, int more)
+{
+	uint8_t n = atomic_load(in);
+
+	while (n < MANY && !atomic_compare_exchange_weak(in, &n,
+							 (uint8_t)(n + more)))
+		;
+}
 
 static void remember(const void *p)
 {
 	const uint64_t b = hash_place((uint64_t)p, BUCKET_BITS);
 
-	atomic_fetch_add(&filled[b], 1);
+	fill(&filled[b], 1);
 	for (int i = 0; i < PLACES; i++) {
 		uint64_t none = 0;
 
@@ -121,7 +132,7 @@ static void remember(const void *p)
 						   (uint64_t)p))
 			return;
 	}
-	atomic_fetch_sub(&filled[b], 1);
+	fill(&filled[b], -1);
 }
 
 /* Its place; NULL: it was not noted. */
@@ -151,7 +162,7 @@ INLINE bool forget(const void *p)
 	if (!at)
 		return mean == 0;
 	atomic_store(at, 0);
-	atomic_fetch_sub(&filled[b], 1);
+	fill(&filled[b], -1);
 	return true;
 }
 
@@ -520,9 +531,9 @@ static NOINLINE void delete_noted(int which, void *p, long b, long c,
 
 	gives(p, sp);
 	outer.given = p;
-	atomic_fetch_add(in, 1);
+	fill(in, 1);
 	((delete_fn *)real[which])(p, b, c);
-	atomic_fetch_sub(in, 1);
+	fill(in, -1);
 	if (begun)
 		learn(which, p && !outer.given);
 	end_outer(begun);
