@@ -353,6 +353,7 @@ static enum cmd_exit find_calls(struct load *load, struct requests *to)
 		&(struct slow_options){ .wanted = wanted,
 			.funcs = func_count(s->funcs) + 1,
 			.key = (enum slow_key)(arg_sort % START),
+			.no_handlers = true,
 			.top = arg_sort == START || arg_requests == 0 ? 0 :
 			       arg_first - 1 + arg_requests });
 	enum cmd_exit status = !slow ? CMD_USAGE :
@@ -364,12 +365,10 @@ static enum cmd_exit find_calls(struct load *load, struct requests *to)
 	for (size_t i = 0; slow && i < slow_found(slow)->count; i++) {
 		const struct slow_call *const c = &slow_found(slow)->calls[i];
 
-		if (c->level == 0)
-			*vec_add(&to->at, &to->room, &to->count) =
-				(struct request){ { true, c->process,
-					c->thread, c->coroutine }, c->begin,
-					c->begin + c->total + c->suspended,
-					c->func };
+		*vec_add(&to->at, &to->room, &to->count) =
+			(struct request){ { true, c->process, c->thread,
+				c->coroutine }, c->begin, c->begin + c->total +
+				c->suspended, c->func };
 	}
 	slow_free(slow);
 	if (arg_sort == START)

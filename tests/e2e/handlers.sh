@@ -52,5 +52,11 @@ spans="0.2 0.4 0.2"
 [ -z "${DEEP-}" ] || spans="0.5 1 0.5"
 read -r first second third <<<"$spans"
 one 1000 "$first"
+
+# weft path shows as many calls as are asked for: those in handlers that
+# interrupted a hook, of which it can show none, do not count.
+shown=$("$WEFT" path --call handler --requests 5 --nth 3 --csv "$T/trace" \
+	2>/dev/null | awk -F, 'NR > 1 { n[$1]++ } END { print length(n) }')
+[ "$shown" = 5 ] || fail "$shown calls instead of 5"
 one 10000 "$second"
 one 10000 "$third" alt

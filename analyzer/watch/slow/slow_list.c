@@ -72,6 +72,7 @@ bool slow_list_takes(const struct slow_list *s, const struct slow_call *c)
 	const ticks key = key_of(s, c);
 
 	if (!is_chosen(s, c->begin, c->thread) || key < s->options.longer ||
+	    (s->options.no_handlers && c->level > 0) ||
 	    (s->options.counted && s->options.counted[c->func]))
 		return false;
 	if (s->options.top == 0 || s->best_count < s->options.top)

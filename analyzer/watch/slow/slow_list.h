@@ -82,6 +82,8 @@ struct slow_options {
 	                          * kept; NULL: none; borrowed */
 	enum slow_key key;
 	size_t top;              /* how many to keep; 0: all */
+	bool no_handlers;        /* keep none in handlers that interrupted a
+	                          * hook */
 	ticks longer;            /* keep calls whose key is at least this */
 	ticks from, to;          /* begun in between; to 0: no bound */
 	const uint8_t *threads;  /* by index: begun on one that is set; NULL:
