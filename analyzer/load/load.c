@@ -94,9 +94,8 @@ static const char *given_debug_dirs(void)
 
 static char *more_words(char *before, const char *option, const char *value)
 {
-	char *const word = value ? out_escape_shell(value) : mem_copy("");
-	char *const all = !value ? mem_copy(before) : !*value ?
-		mem_print("%s--%s ", before, option) :
+	char *const word = value ? out_escape_shell(value) : NULL;
+	char *const all = !value ? mem_copy(before) :
 		mem_print("%s--%s %s ", before, option, word);
 
 	mem_free_all(before, word);
@@ -105,14 +104,13 @@ static char *more_words(char *before, const char *option, const char *value)
 
 char *load_words(bool net)
 {
-	char *all = more_words(mem_copy(""), "debug-dir", arg_debug_dirs);
+	const bool raw = net && arg_raw, sampled = net && arg_sampled;
+	char *all = more_words(mem_print("%s%s", raw ? "--raw " : "", sampled ?
+					 "--sampled " : ""),
+			       "debug-dir", arg_debug_dirs);
 
 	all = more_words(all, "debuginfod", arg_servers);
-	if (!net)
-		return all;
-	all = more_words(all, "raw", arg_raw ? "" : NULL);
-	all = more_words(all, "reference", arg_reference);
-	return more_words(all, "sampled", arg_sampled ? "" : NULL);
+	return more_words(all, "reference", net ? arg_reference : NULL);
 }
 
 bool load_has_reference(void)

@@ -6,9 +6,11 @@
 make_trace t coroutines=1 chunks=6
 mkdir "$T/a b"
 cd "$T"
-more=$("$W" explain --raw --debug-dir 'a b' --debuginfod http://127.0.0.1:1/ \
-	t 2>/dev/null | sed -n 's/^   \$ //p' | head -n 1)
-wanted="weft callers made-up+0x1000 --debug-dir 'a b' \
---debuginfod http://127.0.0.1:1/ --raw t"
-[ "$more" = "$wanted" ] || fail "it prints: $more"
-eval "\"$W\" ${more#weft }" >out 2>&1 || fail "$(cat out)"
+for server in http://127.0.0.1:1/ ''; do
+	more=$("$W" explain --raw --debug-dir 'a b' --debuginfod "$server" t \
+		2>/dev/null | sed -n 's/^   \$ //p' | head -n 1)
+	wanted="weft callers made-up+0x1000 --raw --debug-dir 'a b' \
+--debuginfod ${server:-''} t"
+	[ "$more" = "$wanted" ] || fail "it prints: $more"
+	eval "\"$W\" ${more#weft }" >out 2>&1 || fail "$(cat out)"
+done
