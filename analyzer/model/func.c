@@ -79,14 +79,27 @@ bool func_is_libc(struct func_table *t, func_id id)
 	       strncmp(name, "libc-2.", 7) == 0;
 }
 
+/* Does what opens at p belong to a type, "decltype (...)", and not to the
+ * parameters? */
+static bool is_of_type(const char *signature, const char *p)
+{
+	static const char word[8] = "decltype";
+
+	p -= p > signature && p[-1] == ' ';
+	return p - signature >= (ptrdiff_t)sizeof(word) &&
+	       memcmp(p - sizeof(word), word, sizeof(word)) == 0;
+}
+
 /* A function's name in a signature, after what it returns. */
 static const char *own_name(const char *signature)
 {
 	const char *name = signature;
 	int depth = 0;
 
-	for (const char *c = signature; *c && (*c != '(' || depth > 0); c++) {
-		depth += (*c == '<') - (*c == '>');
+	for (const char *c = signature; *c && (*c != '(' || depth > 0 ||
+					is_of_type(signature, c)); c++) {
+		depth += (*c == '<' || *c == '(') - (*c == ')' ||
+			(*c == '>' && (c == signature || c[-1] != '-')));
 		if (*c == ' ' && depth == 0)
 			name = c + 1;
 	}

@@ -55,10 +55,16 @@ void test_func_knows_what_is_a_librarys(void)
 		"__gthread_mutex_lock(pthread_mutex_t*)", "std::mutex::lock()",
 		"void std::__invoke_impl<void, void (*)()>(void (*&&)())",
 		"std::result<void (*)()>::type std::invoke<f>(void (*&&)())",
-		"__gnu_cxx::new_allocator<a b>::f()" };
+		"__gnu_cxx::new_allocator<a b>::f()",
+		"decltype (auto) std::__invoke<f (*)(int)>(f (*&&)(int))",
+		"decltype(auto) std::get<0ul>(std::tuple<int>&)",
+		"decltype ((declval<f>)()->run()) std::call<f>(f&&)",
+		"decltype (((forward<f>)({parm#1}))()) std::run<f>(f&&)" };
 	static const char *const own[] = { "lock", "stdin_read", "a::std::f()",
 		"void run<std::less<int> >(int)", "std_lock(std::mutex&)",
-		"std::vector<int> make(std::string const&)" };
+		"std::vector<int> make(std::string const&)",
+		"decltype (auto) std_visit<std::less<int> >(int)",
+		"decltype(std::less<int>()) order(int)" };
 	struct func_table *const t = func_table_new();
 	const elf_id m = func_module(t, "/a", NULL, 0, 1);
 	const func_id f = func_native(t, m, 16);
