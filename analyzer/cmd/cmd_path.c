@@ -121,14 +121,6 @@ static const struct metric_view view = {
 	"request,time,longest,steps,what,kind,address,symbol,function,caller"
 };
 
-static char *stack_text(const struct table *t, const struct waits *w,
-			stack_id stack)
-{
-	return stack == 0 ? mem_copy("") :
-	       cells_stack(w->stacks, t->source.session->funcs, stack,
-			   t->csv);
-}
-
 /* what: in place of a kind's word, or NULL. */
 static void print_step(struct table *t, const struct waits *w, size_t request,
 		       const struct path_step *of, const char *what)
@@ -147,8 +139,9 @@ static void print_step(struct table *t, const struct waits *w, size_t request,
 		.pid = cells_pid(s, of->who.process),
 		.tid = of->kind == PATH_SUSPENDED || what ? 0 :
 		       cells_tid(s, of->who.thread),
-		.stack = stack_text(t, w, of->stack),
-		.by_stack = stack_text(t, w, of->by_stack),
+		.stack = cells_stack(w->stacks, s->funcs, of->stack, t->csv),
+		.by_stack = cells_stack(w->stacks, s->funcs, of->by_stack,
+					t->csv),
 		.by_tid = of->by.is_known ? cells_tid(s, of->by.thread) : 0,
 		.kind = is_wait ? waits_kind_name(of->of.kind) : "",
 		.symbol = is_wait ? waits_symbol(s, &of->of) : "",
@@ -164,9 +157,8 @@ static void print_step(struct table *t, const struct waits *w, size_t request,
 			 of->by.coroutine);
 	else if (of->by.is_known)
 		snprintf(because, sizeof(because), "thread %" PRIu32, r.by_tid);
-	r.object = is_wait ? mem_print("%s %s", r.kind,
-				       waits_name(s, &of->of, name)) :
-		   mem_copy("");
+	r.object = !is_wait ? mem_copy("") :
+		   mem_print("%s %s", r.kind, waits_name(s, &of->of, name));
 	table_row(t, &r);
 	mem_free_all(r.stack, r.by_stack, r.object);
 }
