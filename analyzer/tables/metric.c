@@ -495,6 +495,19 @@ void figures_add_own(struct figures *f, struct cct *t, node_id id)
 	figures_add_self(f, t, id);
 }
 
+/* The scale of a reference is wrong by as much for all that a total has: of a
+ * sum of functions, it is no chance that cancels. */
+static double variance_of_scale(const struct metric_source *s, ticks time)
+{
+	const struct reference *const r = !s || !s->session ? NULL :
+					  &s->session->reference;
+	const double error = !r || r->scale <= 0 ||
+		!(s->session->net.is_net & NET_REFERENCE) ? 0 :
+		(double)time * r->error / r->scale;
+
+	return error * error;
+}
+
 /* The table has the error as a part of the time; if it is more than the time,
  * which may then be 0, as what it is. */
 METRIC_GETTER(metric_error)
@@ -503,7 +516,9 @@ METRIC_GETTER(metric_error)
 	const bool of_total = m->name[0] == 't';
 	const bool of_cpu = (m->flags & METRIC_SWITCHES) != 0;
 	const double variance = of_total ? f->total_variance +
-		f->below_variance : f->self_variance +
+		f->below_variance +
+		variance_of_scale(s, on_cpu(f->total, f->total_off, 0)) :
+		f->self_variance +
 		cct_division_variance(&f->given);
 
 	v->count = (uint64_t)(sqrt(variance +

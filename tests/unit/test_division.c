@@ -188,6 +188,28 @@ static void each_time(void (*look)(struct tally *), const char *what)
 	check_tally(what, &t);
 }
 
+/* The scale is wrong by as much in both functions of a total. */
+void test_division_scale_is_common_to_all_of_a_total(void)
+{
+	struct flat *table;
+
+	begin();
+	draw();
+	s->reference.scale = 1;
+	s->reference.error = 0.1;
+	table = flat_new(s, NULL);
+	for (size_t i = 0; i < table->count; i++) {
+		const struct flat_row *const row = &table->rows[i];
+		const double part = error_of(flat_views, "total-error", row) /
+				    (double)row->f.total;
+
+		if (row->f.func == f)
+			CHECK(part >= 0.1 && part < 0.11);
+	}
+	flat_free(table);
+	session_free(s);
+}
+
 /* f's calls by one function come from OUTER stacks. */
 static void look_at_callers(struct tally *t)
 {
