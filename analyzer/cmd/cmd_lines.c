@@ -330,6 +330,10 @@ static void find_shares(struct printer *p)
 static void print_head(const struct printer *p, const struct subject *s)
 {
 	char place[256], a[OUT_NUMBER];
+	/* What Lua notes below a function has rows of its own: the share is
+	 * without it. */
+	const uint64_t samples = s->lines.own +
+		(s->places->is_noted ? 0 : s->lines.below);
 	const double period = s->places->is_noted ? note_period(p->session) :
 			      lines_period(p->session);
 
@@ -338,8 +342,7 @@ static void print_head(const struct printer *p, const struct subject *s)
 	metric_place(place, sizeof(place), s->func);
 	out_print(stdout, "%s (%s%s%s): %s", s->func->name,
 		  func_language(s->func), place[0] ? ", " : "", place,
-		  out_number_many(a, s->lines.own + s->lines.below,
-				  "samples"));
+		  out_number_many(a, samples, "samples"));
 	if (p->all > 0)
 		printf(", %s of all %s", out_number_share(a,
 			p->of[s->places->func], p->all),

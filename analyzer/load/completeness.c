@@ -442,6 +442,23 @@ static void tell_recordings(struct teller *t, const struct session *s)
 		    "as one", recordings);
 }
 
+/* Why that much is whole. */
+static void asked_text(const struct session *s, uint64_t whole, char *to,
+		       size_t size)
+{
+	const uint64_t asked = session_noted(s, "snapshot.asked");
+	const uint64_t bytes = session_noted(s, "snapshot.bytes");
+	char time[OUT_NUMBER], most[OUT_NUMBER];
+
+	out_number_time(time, (double)asked);
+	out_number_bytes(most, bytes);
+	if (asked == 0 && bytes > 0)
+		snprintf(to, size, ", which is what %s held", most);
+	else if (whole < asked - asked / 20)
+		snprintf(to, size, ", not the %s asked for, as %s held no "
+			 "more", time, most);
+}
+
 /* Which part of the recording a flight recorder has kept. */
 static void tell_snapshot(struct teller *t, const struct session *s)
 {
@@ -449,19 +466,27 @@ static void tell_snapshot(struct teller *t, const struct session *s)
 	const uint64_t from = session_noted(s, "snapshot.from"),
 		       begin = session_noted(s, "start"),
 		       end = session_noted(s, "end");
-	char last[OUT_NUMBER], all[OUT_NUMBER];
+	const uint64_t shown = session_ns(s, session_last_tick(s) -
+					  session_first_tick(s));
+	char last[OUT_NUMBER], all[OUT_NUMBER], more[OUT_NUMBER + 80] = "",
+	     why[2 * OUT_NUMBER + 80] = "", time[OUT_NUMBER];
 
 	if (!reason || from < begin || end < from)
 		return;
 	out_number_time(last, (double)(end - from));
 	out_number_time(all, (double)(end - begin));
+	asked_text(s, end - from, why, sizeof(why));
+	if (shown > (end - from) + (end - from) / 20)
+		snprintf(more, sizeof(more), "; of threads that recorded "
+			 "little, there is more, %s in all",
+			 out_number_time(time, (double)shown));
 	if (from == begin)
 		say(t, "a snapshot (%.200s): all of the %s since recording "
 		    "began", reason, all);
 	else
-		say(t, "a snapshot (%.200s): the last %s, whole; recording "
+		say(t, "a snapshot (%.200s): the last %s, whole%s%s; recording "
 		    "began %s before its end, what came earlier is not here",
-		    reason, last, all);
+		    reason, last, why, more, all);
 }
 
 static bool is_hardly_sampled(const struct net *n)
@@ -607,12 +632,57 @@ static void tell_reference(struct teller *t, const struct load *load)
 		tell_as_it_runs(t, s, count, cpu);
 }
 
+/* What tables have of sampled Lua; *rest: of that, what no tick noted. */
+static ticks noted_time(const struct session *s, ticks *rest)
+{
+	ticks all = 0;
+
+	*rest = 0;
+	for (node_id id = 1; id <= cct_count(s->cct); id++) {
+		const struct cct_node *const n = cct_get(s->cct, id);
+
+		if (!(n->flags & CCT_NOTED))
+			continue;
+		all += n->self;
+		if (func_is_special(s->funcs, n->func, "[Lua, not noted]"))
+			*rest += n->self;
+	}
+	return all;
+}
+
+/* LuaJIT's profiler makes compiled code slower. */
+static void tell_price(struct teller *t, const struct session *s,
+		       uint64_t noted, uint64_t shown)
+{
+	char price[OUT_NUMBER], with[OUT_NUMBER], without[OUT_NUMBER];
+	bool is_jit = false;
+
+	for (size_t i = 0; i < s->vm_count; i++)
+		is_jit |= s->vms[i].abi == VM_LUAJIT &&
+			  (s->vms[i].flags & VM_SAMPLED);
+	if (!is_jit || noted == 0)
+		return;
+	if (!(s->net.is_net & NET_REFERENCE))
+		say(t, "the times of LuaJIT's functions include what ticks "
+		    "cost, which is up to half of a hot loop's time; weft "
+		    "record --reference tells how much it is in all");
+	else if (noted > shown + shown / 20)
+		say(t, "ticks cost LuaJIT %s: it took %s in the recording and "
+		    "%s in the reference. Which functions became slower is "
+		    "not known, so their times may be wrong by as much",
+		    out_number_time(price, (double)(noted - shown)),
+		    out_number_time(with, (double)noted),
+		    out_number_time(without, (double)shown));
+}
+
 /* Sampled Lua. */
 static void tell_noted(struct teller *t, const struct session *s)
 {
 	const uint64_t noted = SUM(s, noted), unnoted = SUM(s, unnoted);
 	const char *const at_times = session_note(s, "budget.lua");
 	char time[OUT_NUMBER], lacks[OUT_NUMBER];
+	ticks rest;
+	const ticks shown = noted_time(s, &rest);
 
 	out_number_time(time, (double)noted);
 	if (at_times)
@@ -629,10 +699,17 @@ static void tell_noted(struct teller *t, const struct session *s)
 		    "time without a core is with what runs Lua), and their "
 		    "calls are not known; weft record --lua exact counts "
 		    "them", time);
-	if (unnoted > (noted + unnoted) / 100)
+	if (!at_times)
+		tell_price(t, s, noted, session_ns(s, shown));
+	if (unnoted <= (noted + unnoted) / 100)
+		return;
+	if (rest > 0)
+		say(t, "for %s more Lua ran, by samples, and did not note "
+		    "where: [Lua, not noted]",
+		    out_number_time(lacks, (double)session_ns(s, rest)));
+	else
 		say(t, "for %s more Lua may have run and could not note where: "
-		    "[Lua, not noted], or its callers' time where samples are "
-		    "too few",
+		    "its callers have that time",
 		    out_number_time(lacks, (double)unnoted));
 }
 

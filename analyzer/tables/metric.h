@@ -44,8 +44,10 @@ enum metric_flag {
 	METRIC_KNOWN = 16384,   /* it takes times of the row's calls: the row
 	                         * begins with struct figures */
 	METRIC_HEAP = 65536,    /* it takes memory to have been recorded */
-	METRIC_SEEN = 32768,    /* it takes calls: 0 is not known where a
-	                         * sampled VM was in the function; likewise */
+	METRIC_SEEN = 32768,    /* it takes calls, or times without a core: 0
+	                         * is not known where a sampled VM was in the
+	                         * function, and all else is the least;
+	                         * likewise */
 };
 
 /* What getters need beside the row. */
@@ -310,34 +312,35 @@ static inline ticks figures_blocked(ticks off, ticks ready)
 /* All of them in a CSV. */
 #define METRICS_NET_CSV ",self-error,total-error,raw-self,raw-total"
 /* Where context switches are known. */
-#define METRIC_SWITCH(name, title, field, help, ...) \
+#define METRIC_SWITCH(name, flags, title, field, help, ...) \
 	{ name, METRIC_TIME, \
-	  METRIC_SORTS | METRIC_SWITCHES | METRIC_KNOWN, title, NULL, \
-	  help, METRIC_AT(struct figures, field), metric_if_known, \
+	  METRIC_SORTS | METRIC_SWITCHES | METRIC_KNOWN | (flags), title, \
+	  NULL, help, METRIC_AT(struct figures, field), metric_if_known, \
 	  __VA_ARGS__ }
 #define METRIC_BLOCKED(name, title, help, ...) \
 	{ name, METRIC_TIME, \
 	  METRIC_SORTS | METRIC_SWITCHES | METRIC_KNOWN, title, NULL, \
 	  help, .get = metric_blocked, __VA_ARGS__ }
 #define METRICS_CPU \
-	METRIC_SWITCH("cpu", NULL, cpu, \
+	METRIC_SWITCH("cpu", 0, NULL, cpu, \
 		      "part of self in which the thread ran", .drop = 0), \
 	METRIC_CPU_ERROR("cpu-error", "standard error of a net cpu"), \
-	METRIC_SWITCH("run-wait", "run wait", ready, \
+	METRIC_SWITCH("run-wait", METRIC_SEEN, "run wait", ready, \
 		      "part of self in which it had no core", .drop = 2), \
 	METRIC_BLOCKED("blocked", NULL, \
 		       "part of self in which it slept", .drop = 1), \
-	METRIC_SWITCH("off-cpu", NULL, off, \
+	METRIC_SWITCH("off-cpu", METRIC_SEEN, NULL, off, \
 		      "run-wait and blocked", .drop = 1), \
-	METRIC_SWITCH("total-cpu", "total cpu", total_cpu, \
+	METRIC_SWITCH("total-cpu", 0, "total cpu", total_cpu, \
 		      "part of total in which the thread ran", .drop = 0), \
 	METRIC_CPU_ERROR("total-cpu-error", \
 			 "standard error of a net total-cpu"), \
-	METRIC_SWITCH("total-run-wait", "total run wait", total_ready, \
+	METRIC_SWITCH("total-run-wait", METRIC_SEEN, "total run wait", \
+		      total_ready, \
 		      "part of total in which it had no core", .drop = 2), \
 	METRIC_BLOCKED("total-blocked", "total blocked", \
 		       "part of total in which it slept", .drop = 0), \
-	METRIC_SWITCH("total-off-cpu", "total off", total_off, \
+	METRIC_SWITCH("total-off-cpu", METRIC_SEEN, "total off", total_off, \
 		      "total-run-wait and total-blocked", .drop = 0)
 /* All of them in a CSV. */
 #define METRICS_CPU_CSV ",cpu,run-wait,blocked,off-cpu,total-cpu," \

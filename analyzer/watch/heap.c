@@ -183,13 +183,22 @@ static uint64_t least_until(const struct pairing *p,
 	return least;
 }
 
-/* What is moved is charged to who took it first, at each point, if that one is
- * asked for. */
+/* What is moved is charged to who took it first, if that one is asked for. */
+static struct heap_row *first_row(struct pairing *p,
+				  const struct heap_event *taken)
+{
+	const struct heap_event *first = birth(p, taken);
+
+	if (!p->threads[first->thread])
+		first = taken;
+	return row_of(p, first->stack, first->thread);
+}
+
+/* At each point. */
 static void last(struct pairing *p, const struct heap_event *taken,
 		 const struct heap_event *freed)
 {
 	const ticks *const q = p->to_table->quarter;
-	const struct heap_event *first;
 	struct heap_sum w;
 	uint64_t least;
 
@@ -201,11 +210,7 @@ static void last(struct pairing *p, const struct heap_event *taken,
 		w.bytes *= (double)least / (double)MAX(taken->size, 1);
 		if (least == 0)
 			continue;
-		first = birth(p, taken);
-		if (!p->threads[first->thread])
-			first = taken;
-		cct_heap_add(&row_of(p, first->stack,
-				     first->thread)->lasts[k], &w);
+		cct_heap_add(&first_row(p, taken)->lasts[k], &w);
 	}
 }
 
@@ -225,6 +230,9 @@ static void live(struct pairing *p, const struct heap_event *taken,
 		return;
 	}
 	last(p, taken, freed);
+	if (is_in(p, taken->at) == !is_in(p, end))
+		first_row(p, taken)->grown += is_in(p, taken->at) ? w.bytes :
+					      -w.bytes;
 	r = row_of(p, taken->stack, taken->thread);
 	p->to_table->noted += is_in(p, taken->at);
 	change(p, taken->at, 1, &w);
@@ -355,6 +363,7 @@ void heap_add_row(struct heap_row *to, const struct heap_row *r)
 	cct_heap_join(&to->is, &r->is);
 	cct_heap_add(&to->before, &r->before);
 	cct_heap_add(&to->at_most, &r->at_most);
+	to->grown += r->grown;
 	for (int k = 0; k < HEAP_POINTS; k++)
 		cct_heap_add(&to->lasts[k], &r->lasts[k]);
 	to->lived += r->lived;

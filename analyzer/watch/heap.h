@@ -64,6 +64,9 @@ struct heap_row {
 	uint32_t thread;         /* by thread: its index; else 0 */
 	struct cct_heap is;      /* in_use: at the end of the range */
 	struct heap_sum before;  /* in use at its begin */
+	double grown;            /* bytes in use at its end more than at its
+	                          * begin, of blocks that this stack took,
+	                          * wherever they were moved */
 	struct heap_sum lasts[HEAP_POINTS]; /* in use when one of the first
 	                          * quarters of the range begins, and half of
 	                          * the range later, too: of blocks that this

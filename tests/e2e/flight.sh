@@ -29,7 +29,7 @@ record --flight-recorder 1M -- "$P/p_flight" ASK 20000 || fail "no record"
 [ "$(said asked)" = 0 ] || fail "the program could not ask"
 snapshot 1
 same_count
-grep -q 'note: a snapshot (hello?there): the last .* whole; recording began' \
+grep -q 'note: a snapshot (hello?there): the last .* whole, which is what 1.0 MB held; .*recording began' \
 	"$T/report.err" || fail "the report does not say what it is"
 [ "$(find "$T/trace" -type f | wc -l)" = 1 ] || fail "$(find "$T/trace")"
 size=$(stat -c %s "$T/trace/snapshot-1/spill.weft")

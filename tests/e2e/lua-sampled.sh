@@ -45,6 +45,13 @@ shares() {
 	[ "$n" -gt 10 ] && [ "$n" = "$(calls call)" ] || fail "spin: $n calls"
 	awk -F, '$2 == "lua" && $6 != "" { print; bad = 1 } END { exit bad }' \
 		"$T/report.csv" || fail "calls of Lua functions are told"
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		at["run_wait_ns"] && $2 == "lua" {
+			bad += $at["run_wait_ns"] == "0" ||
+			       $at["total_run_wait_ns"] == "0"
+		}
+		END { exit bad > 0 }' "$T/report.csv" ||
+		fail "Lua functions are said to have waited for no core"
 }
 one_of 3 shares
 "$WEFT" report --raw --columns calls,name --top 0 "$T/trace" 2>&1 |
@@ -94,6 +101,27 @@ referred() {
 	near numbers texts inner $([ $v = luajit ] || echo fib)
 }
 one_of 3 referred
+
+# The first line counts the samples of which it tells the share: not the
+# collector's, which stand below.
+cat >"$T/garbage.lua" <<'END'
+local function mk()
+	local t = {}
+	for i = 1, 300 do t[i] = { i, tostring(i) } end
+end
+for i = 1, 6000 do mk() end
+END
+collected() {
+	sampled --lua-init -- $v "$T/garbage.lua"
+	"$WEFT" lines mk "$T/trace" >"$T/said" 2>&1 || fail "weft lines fails"
+	grep -q '^ *[0-9].* \[garbage collector\]' "$T/said" ||
+		fail "no tick met the collector"
+	awk '/^mk / { for (i = 1; i <= NF; i++) if ($i ~ /^sample/) head = $(i - 1) }
+		/^ *[0-9]+ +[0-9.]+% +[0-9.]+% +[0-9]/ { own += $1 }
+		END { exit head != own || own == 0 }' "$T/said" ||
+		fail "the first line has others: $(cat "$T/said")"
+}
+one_of 3 collected
 
 # The hot line of a long function.
 lines() {
@@ -191,7 +219,7 @@ END
 		"$T/err" || fail "weft does not say that two were not sampled"
 	"$WEFT" report "$T/trace" 2>&1 | awk '
 		/Lua was sampled/ { split($0, w, "("); noted = w[2] + 0 }
-		/more Lua may have run/ { missed = $3 + 0 }
+		/more Lua (may have run|ran)/ { missed = $3 + 0 }
 		END { exit !(missed > 0.8 * noted) }' ||
 		fail "for how long they ran is not said"
 	sed 's/luaJIT_profile_start/luaJIT_profile_omits/' \

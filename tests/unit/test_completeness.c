@@ -179,6 +179,62 @@ void test_completeness_says_what_the_recorder_counted(void)
 	CHECK_EQ(losses("yes", NULL, "lost.overwritten", "0"), 0);
 }
 
+/* What is said of a sampled state that noted 100 ms, and for 30 ms nothing. The
+ * table has, in ms, that much of it, and that much that was not noted. */
+static void of_noted(struct vm vm, unsigned is_net, ticks shown, ticks rest)
+{
+	struct session *const s = session_new(0);
+	struct load load = { .session = s };
+	struct thread thread = { .noted = 100000000, .unnoted = 30000000 };
+	const node_id root = cct_root(s->cct, 0);
+	const node_id lua = cct_child(s->cct, root, func_special(s->funcs,
+		"lua"), CCT_NOTED);
+	const node_id lacks = cct_child(s->cct, root, func_special(s->funcs,
+		"[Lua, not noted]"), CCT_NOTED);
+
+	cct_get(s->cct, lua)->self = shown * 1000000;
+	cct_get(s->cct, lacks)->self = rest * 1000000;
+	s->tick_hz = 1000000000;
+	s->threads = &thread;
+	s->vms = &vm;
+	s->thread_count = s->vm_count = 1;
+	s->net.is_net = is_net;
+	said[0] = '\0';
+	completeness_notes(&load, take, NULL);
+	s->threads = NULL;
+	s->vms = NULL;
+	s->thread_count = s->vm_count = 0;
+	session_free(s);
+}
+
+/* The same figure as in the table, if that has one. */
+void test_completeness_says_how_much_was_not_noted(void)
+{
+	const struct vm lua = { .abi = VM_LUA54, .flags = VM_SAMPLED };
+
+	of_noted(lua, 0, 100, 50);
+	CHECK(strstr(said, "for 50.00 ms more Lua ran, by samples"));
+	CHECK(!strstr(said, "30.00 ms"));
+	of_noted(lua, 0, 100, 0);
+	CHECK(strstr(said, "for 30.00 ms more Lua may have run"));
+}
+
+void test_completeness_says_what_ticks_cost(void)
+{
+	const struct vm jit = { .abi = VM_LUAJIT, .flags = VM_SAMPLED };
+	const struct vm lua = { .abi = VM_LUA54, .flags = VM_SAMPLED };
+
+	of_noted(jit, NET_REFERENCE, 75, 5);
+	CHECK(strstr(said, "ticks cost LuaJIT 20.00 ms: it took 100.0 ms in "
+			   "the recording and 80.00 ms in the reference"));
+	of_noted(jit, NET_REFERENCE, 98, 0);
+	CHECK(!strstr(said, "LuaJIT"));
+	of_noted(jit, 0, 100, 0);
+	CHECK(strstr(said, "LuaJIT's functions include what ticks cost"));
+	of_noted(lua, 0, 100, 0);
+	CHECK(!strstr(said, "LuaJIT"));
+}
+
 void test_completeness_says_where_a_gap_is(void)
 {
 	struct session *const s = session_new(0);

@@ -203,6 +203,23 @@ void test_heap_what_lasts(void)
 
 /* Of a block that is moved away from where thread 1 takes the next one, as its
  * clock says even before. */
+/* What grows by moving is of who took it, not of who moved it. */
+void test_heap_what_grows_is_of_who_took_it(void)
+{
+	event(0x1000, 10, 0, 1, 100);
+	move(0x1000, 0x2000, 60, 2, 900);
+	event(0x3000, 70, 0, 3, 50);
+	event(0x4000, 20, 0, 4, 70);
+	event(0x4000, 80, 0, 0, 0);
+	sum_up(50, 100);
+	CHECK_EQ(row(1).grown, 800);
+	CHECK_EQ(row(2).grown, 0);
+	CHECK_EQ(row(2).is.in_use.bytes, 900);
+	CHECK_EQ(row(3).grown, 50);
+	CHECK_EQ(row(4).grown, -70);
+	end();
+}
+
 void test_heap_what_lasts_if_clocks_differ(void)
 {
 	event(0x10, 0, 0, 3, 1);

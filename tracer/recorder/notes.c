@@ -122,6 +122,9 @@ static void note_snapshot(const struct recording *r, struct meta *m)
 	meta_label(m, "snapshot", f->reason);
 	meta_print(m, "snapshot.from", "%" PRIu64, f->gone.tick == 0 ?
 		   f->begin : h->pair_real - (uint64_t)(ago * 1e9));
+	meta_print(m, "snapshot.bytes", "%" PRIu64, r->opt.flight_bytes);
+	meta_print(m, "snapshot.asked", "%" PRIu64,
+		   r->opt.flight_ms * 1000000);
 }
 
 static void note_parts(struct meta *m, const struct options *o)

@@ -164,14 +164,17 @@ static void print_relayed(const struct recording *r, const char *path)
 /* What a flight recorder has written. */
 static void print_flight(const struct recording *r)
 {
-	char size[32], most[32], records[MANY], snapshots[MANY];
+	char size[32], most[32], age[48] = "", records[MANY], snapshots[MANY];
 
 	amount_print(size, sizeof(size),
 		      (double)trace_folder_bytes(r->folder.absolute));
 	amount_print(most, sizeof(most), (double)r->opt.flight_bytes);
-	message_summary("%s passed, of which the newest were kept in %s; %s, "
-			"%s on disk",
-			many(records, r->drain.records, "records"), most,
+	if (r->opt.flight_ms > 0)
+		snprintf(age, sizeof(age), ", those of the last %g s",
+			 (double)r->opt.flight_ms / 1000);
+	message_summary("%s passed, of which the newest were kept%s, in %s at "
+			"most; %s, %s on disk",
+			many(records, r->drain.records, "records"), age, most,
 			many(snapshots, r->flight.snapshots, "snapshots"),
 			size);
 }

@@ -261,7 +261,6 @@ static void add_rows(const struct explain_takers *by, const struct session *s,
 {
 	for (size_t i = 0; i < t->count; i++) {
 		const struct heap_row *const r = &t->rows[i];
-		const double more = r->is.in_use.bytes - r->before.bytes;
 		const func_id f = asker_of(h, s->funcs, r->stack);
 
 		if (is_all) {
@@ -269,9 +268,9 @@ static void add_rows(const struct explain_takers *by, const struct session *s,
 			by->late[f] += heap_lasting(r, 1, 2);
 			continue;
 		}
-		by->grown[f] += more;
+		by->grown[f] += r->grown;
 		if (heap_is_luas(h, s->funcs, r->stack))
-			by->lua[f] += more;
+			by->lua[f] += r->grown;
 	}
 }
 
