@@ -43,14 +43,14 @@ enum {
 	X(start, "[NAME|PID]", "turn a recording on") \
 	X(stop, "[NAME|PID]", "turn a recording off: the program goes on") \
 	X(snapshot, "[NAME|PID [REASON]]", \
-	  "have a flight recorder write what it has") \
+	  "write what a flight recorder has in its memory") \
 	X(finish, "[NAME|PID]", "end a recording: the program goes on")
 /* What the help says of their operands. */
 #define CONTROL_OPERANDS \
 	"NAME is what weft record --name gave, or the program's name. PID\n" \
 	"is the process id of the program or of its weft record. A path\n" \
-	"names a socket. Without any of these, your only recording that\n" \
-	"runs is meant; weft status lists all of them."
+	"names a socket. Without any of these, the command takes your only\n" \
+	"recording that runs; weft status lists all of them."
 
 /* The i-th place where the folder of this user's sockets may be, from 0 on: ""
  * if it is none here, or the same as the first. False: there are no more. A

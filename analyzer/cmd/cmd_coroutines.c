@@ -21,8 +21,8 @@ static const char *const kinds[] = {
 
 static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .name = "by", .arg = "WHAT",
-	  .to = &arg_by, .choices = kinds, .help = "also a row for each "
-	  "coroutine, or only for each body" },
+	  .to = &arg_by, .choices = kinds, .help = "a row for each body, and "
+	  "one for each coroutine (coroutine) or no others (body)" },
 	TABLE_TOP("rows to show", 30),
 	TABLE_OPTS(coroutine_view),
 	{ .type = OPT_END }

@@ -602,8 +602,10 @@ static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .name = "requests", .arg = "N",
 	  .to = &arg_requests, .help = "requests to show, 0 for all" },
 	{ .type = OPT_NUMBER, .letter = 'd', .name = "depth", .arg = "N",
-	  .to = &arg_depth, .help = "what those did meanwhile because of whom "
-	  "it waited, and those because of whom these did, and so on" },
+	  .to = &arg_depth, .help = "how far to follow who was waited for: 0 "
+	  "shows only what the request did, 1 also what those did meanwhile "
+	  "for whom it waited, 2 also those for whom these waited, and so "
+	  "on" },
 	{ .type = OPT_FLAG, .name = "sums", .to = &arg_sums,
 	  .help = "in place of the steps, only how long they took in all, by "
 	  "what the request did and in which function" },
@@ -635,8 +637,8 @@ const struct cmd cmd_path = {
 	"request did and in which function: this adds up to its wall time,\n"
 	"too. --sums shows that alone, also in CSV and JSON.\n"
 	"\n"
-	"Below a step that waits or is suspended, indented, are the steps of\n"
-	"the one whom it was because of, in the same time.\n"
+	"Below a step that waits or is suspended, indented, are the steps in\n"
+	"that time of the thread or coroutine that it was because of.\n"
 	"\n"
 	"In CSV, depth 0 is the request itself. A step of depth 1 and more\n"
 	"says what by_coroutine (0: the thread by_tid) of the last step of a\n"

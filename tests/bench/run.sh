@@ -13,6 +13,8 @@
 # SPDX-License-Identifier: MIT
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+[ "${1-}" != --help ] || exec sed -n '2,/SPDX/{/SPDX/!s/^# *//p}' tests/bench/run.sh
+echo "bench: runs for long, and nothing else should run meanwhile (BENCH_QUICK=1 shortens it; tests/bench/run.sh --help says more)" >&2
 : "${B:=build}"
 case $B in
 /*) ;;

@@ -11,6 +11,8 @@
 # SPDX-License-Identifier: MIT
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+[ "${1-}" != --help ] || exec sed -n '2,/SPDX/{/SPDX/!s/^# *//p}' tests/bench/yardstick.sh
+echo "yardstick: runs for long, and nothing else should run meanwhile (RUNS and ROUNDS shorten it; tests/bench/yardstick.sh --help says more)" >&2
 : "${B:=build}" "${RUNS:=3}" "${ROUNDS:=3}" "${TOP:=10}" "${RECORD:=}"
 case $B in
 /*) ;;

@@ -237,17 +237,18 @@ static struct poptOption rows[] = {
 	  "functions cannot be told by their file here"),
 	  "start with recording turned off; the first call of FUNCTION (a "
 	  "name or PATTERN, native or Lua) in any process or thread turns it "
-	  "on; until then, a call costs about what one costs that --skip "
+	  "on; until then, each call costs about as much as one that --skip "
 	  "leaves out", "FUNCTION" },
 	{ "no-follow", 0, POPT_ARG_NONE, &opt.no_follow, 0,
 	  "stop when the program ends, even if its children still run", NULL },
 	{ "on-full", 0, READ(read_choice,
 	  "it is not one of lend, drop, wait", &opt.on_full,
 	  .names = on_full_names, .is_given = &has_on_full),
-	  "when no buffer is free: lend the recorder the thread's share of "
-	  "the processor for a second at most, then drop records and count "
-	  "them (default; with -p: drop), drop them at once, or make the "
-	  "program wait", "lend|drop|wait" },
+	  "what a thread does when no buffer is free: sleep until one is, for "
+	  "a second at most, then drop records and count them (lend, the "
+	  "default: the recorder may use its processor meanwhile); drop them "
+	  "at once (drop, the default with -p); or wait for the recorder "
+	  "(wait)", "lend|drop|wait" },
 	{ "pool-size", 0, READ(read_size,
 	  "it is not a size such as 512K, 64M or 1G", &opt.pool_bytes),
 	  "shared memory for buffers, e.g. 256M (default: 64M, less where "

@@ -300,13 +300,13 @@ static const struct metric metrics[] = {
 	       .key = "added_error_ns", .help = "one standard error of that, "
 	       "as far as samples tell"),
 	FIGURE("share", get_share,
-	       .help = "that as a share of the CPU time before; of waits, of "
-	       "that and all waits; of sleep, of the sleep"),
+	       .help = "adds as a share of the CPU time before. Waits: of the "
+	       "CPU time and all waits. Sleep: of all sleep"),
 	{ "because", METRIC_TEXT, 0, NULL, "reason", .get = get_reason,
 	  .help = "what changed" },
 	FIGURE("was", get_figure, .drop = 1,
-	       .help = "calls a session or time a call, before; of what "
-	       "takes more, time a session"),
+	       .help = "before: calls in a session, or the time of one; of "
+	       "what takes more, time in a session"),
 	FIGURE("is", get_figure, .drop = 1, .help = "the same, after"),
 	FIGURE("chance", get_chance,
 	       .help = "probability that nothing changed"),

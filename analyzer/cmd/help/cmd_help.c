@@ -8,6 +8,7 @@
 #include "analyzer/cmd/shared/reading.h"
 #include "tracepoints/control.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -116,9 +117,9 @@ static enum cmd_exit print_about(const char *name, const char *record)
 	if (!cmd) {
 		for (const struct help_control *c = help_controls; c->name; c++)
 			if (strcmp(name, c->name) == 0) {
-				printf("usage: weft %s %s\n\n%s.\n\n%s\n",
-				       name, c->args, c->summary,
-				       CONTROL_OPERANDS);
+				printf("usage: weft %s %s\n\n%c%s.\n\n%s\n",
+				       name, c->args, toupper(c->summary[0]),
+				       c->summary + 1, CONTROL_OPERANDS);
 				return CMD_OK;
 			}
 		if (strcmp(name, "record") == 0)

@@ -105,4 +105,9 @@ if [ -c /dev/full ]; then
 	[ $? = 2 ] || fail "writes to a full disk and says nothing"
 	grep -q 'cannot write the output' "$T/e" || fail "says: $(cat "$T/e")"
 fi
+# The help of each command is sentences.
+for c in $("$W" help | awk '/^  [a-z]/ { print $1 }'); do
+	"$W" help "$c" | sed -n 3p | grep -q '^ *[A-Z-]' ||
+		fail "weft help $c: $("$W" help "$c" | sed -n 3p)"
+done
 exit 0

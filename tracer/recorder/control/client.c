@@ -6,6 +6,7 @@
 #include "tracepoints/control.h"
 #include "tracer/recorder/base/message.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -167,8 +168,8 @@ static const struct command *find_command(const char *name)
 
 static void print_help(const struct command *c)
 {
-	printf("usage: weft %s %s\n\n%s.\n\n" CONTROL_OPERANDS "\n", c->name,
-	       c->args, c->summary);
+	printf("usage: weft %s %s\n\n%c%s.\n\n" CONTROL_OPERANDS "\n",
+	       c->name, c->args, toupper(c->summary[0]), c->summary + 1);
 }
 
 bool client_knows(const char *name)
