@@ -31,7 +31,7 @@ template <int N> struct run {
 template <> struct run<0> { static void go() { } };
 template <class T> __attribute__((noinline)) void hot(T *)
 {
-	for (volatile int i = 0; i < 20000000; i++) { }
+	for (volatile int i = 0; i < 200000000; i++) { }
 }
 int main() { hot((make<100>::type *)0); run<200>::go(); return 0; }
 C
@@ -60,7 +60,7 @@ for debug in -g -g0; do
 		[ "$(wc -L <"$T/said")" -lt 300 ] || fail "C++, $debug: $(cut -c 1-300 "$T/said")"
 	"$WEFT" explain --json "$T/trace" | grep '"function": "void hot' |
 		awk 'length > 1000 { n++ } END { exit !n }' ||
-		fail "the name is not whole in JSON, $debug"
+		fail "the name is not whole in JSON, $debug: $("$WEFT" explain --json "$T/trace" | cut -c 1-300)"
 	"$WEFT" slow -n 1 --csv 'void hot<*' "$T/trace" |
 		awk 'length > 1000 { n++ } END { exit !n }' ||
 		fail "the name is not whole in CSV, $debug"
