@@ -15,6 +15,7 @@
 
 enum {
 	MAX_WATCHED = 512,         /* each takes a descriptor and its pages */
+	MAX_GROWN = 64,            /* of them, with 260 KiB instead of 20 */
 	MOST_HZ = 4000,            /* more is taken if it is asked for */
 	LEAST_HZ = 100,
 	PART_OF_CPU = 100,         /* that samples may cost: 1 % */
@@ -263,6 +264,7 @@ static uint64_t waited_of(const struct cpu_watch *w,
 /* No more is known of the slot's thread. */
 static void unwatch(struct cpu_watch *w, struct cpu_watched *t)
 {
+	w->grown -= t->ring.is_grown;
 	kernel_ring_close(&t->ring);
 	if (t->schedule >= 0)
 		close(t->schedule);
@@ -274,6 +276,9 @@ static void unwatch(struct cpu_watch *w, struct cpu_watched *t)
 static void make_room(struct cpu_watch *w, struct cpu_watched *t)
 {
 	t->has_lost = false;
+	if (t->ring.is_grown || w->grown == MAX_GROWN)
+		return;
+	w->grown++;
 	if (kernel_ring_grow(&t->ring) != 0) {
 		w->refused++;
 		w->why = ENOMEM;

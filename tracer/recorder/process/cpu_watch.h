@@ -33,7 +33,7 @@ struct cpu_watch {
 				    * since somebody reset this */
 	uint64_t most_hz;          /* the kernel's limit, if more was asked
 				    * for; else 0 */
-	uint32_t slots, watched;
+	uint32_t slots, watched, grown;
 	uint32_t refused;          /* threads that could not be watched, */
 	int why;                   /* and the errno of one of them */
 	struct cpu_watched slot[];

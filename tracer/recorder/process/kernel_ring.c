@@ -120,8 +120,6 @@ int kernel_ring_grow(struct kernel_ring *ring)
 {
 	int error;
 
-	if (ring->is_grown)
-		return 0;
 	ring->is_grown = true;
 	munmap(ring->page, ring->bytes);
 	ring->page = NULL;
