@@ -7,9 +7,9 @@
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
+#include "analyzer/base/vec.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* One of the sessions, and what its numbers are in the whole. */
@@ -17,14 +17,10 @@ struct part_ids {
 	struct session *from;
 	uint32_t *process, *thread; /* by index */
 	uint32_t *coroutine;       /* by index: index + 1 */
-	size_t coroutine_count;
 	func_id *func;             /* by id; 0: not asked for yet */
 	elf_id *module;            /* by id; 0: not asked for yet */
 	uint32_t *place;           /* by index */
-	/* The nodes, those of a root together, by rising id: nodes[first[id]]
-	 * and following are those of the root id, itself included. */
-	node_id *nodes, *node;     /* node: by id */
-	size_t *first;
+	node_id *node, *next;      /* by id; next: below the same root */
 };
 
 struct join {
@@ -112,204 +108,114 @@ static void join_gaps(struct join *j, const struct part_ids *p)
 
 /* ---- coroutines --------------------------------------------------------- */
 
-/* A coroutine as one piece has it. piece NULL: the whole itself. */
-struct view {
-	uint32_t process;          /* of the whole */
-	uint64_t serial;
-	struct part_ids *piece;
-	const struct coroutine *c;
-};
+/* Those that the whole knows itself, which are native, come before others with
+ * their identity. */
+ORDER_BY(by_identity, struct coroutine, UP(process) ?: UP(serial))
+ORDER_BY(by_whose, struct coroutine, by_identity(x, y) ?: DOWN(is_native))
 
-ORDER_BY(by_identity, struct view, UP(process) ?: UP(serial))
-
-/* Of one coroutine, what the whole knows comes first. */
-static int by_view(const void *a, const void *b)
+/* All coroutines, each once, in their order, in which they mostly are. */
+static void list_coroutines(struct session *to, const struct join *j)
 {
-	const struct view *const x = a, *const y = b;
-	const int order = by_identity(a, b);
+	size_t count = to->coroutine_count, room = count, kept = 0;
+	bool is_sorted = count == 0;
 
-	if (order != 0 || x->piece == y->piece)
-		return order;
-	return !x->piece || (y->piece && x->piece < y->piece) ? -1 : 1;
-}
-
-/* All views of all coroutines, in their order. The caller frees them. */
-static struct view *list_views(struct join *j, const struct coroutine *own,
-			       size_t own_count, size_t *count)
-{
-	struct view *list;
-	size_t n = own_count;
-
-	for (size_t i = 0; i < j->count; i++)
-		n += j->pieces[i].from->coroutine_count;
-	list = mem_alloc((n + 1) * sizeof(*list));
-	n = 0;
-	for (; n < own_count; n++)
-		list[n] = (struct view){ own[n].process, own[n].serial, NULL,
-					 &own[n] };
 	for (size_t i = 0; i < j->count; i++) {
-		struct part_ids *const p = &j->pieces[i];
+		const struct session *const from = j->pieces[i].from;
 
-		for (size_t k = 0; k < p->from->coroutine_count; k++) {
-			const struct coroutine *const c =
-				&p->from->coroutines[k];
+		for (size_t k = 0; k < from->coroutine_count; k++) {
+			struct coroutine *const c =
+				vec_add(&to->coroutines, &room, &count);
 
-			list[n++] = (struct view){ p->process[c->process],
-						   c->serial, p, c };
+			*c = (struct coroutine){
+				.process = j->pieces[i].process[
+					from->coroutines[k].process],
+				.serial = from->coroutines[k].serial };
+			is_sorted = is_sorted &&
+				(count == 1 || by_identity(c - 1, c) <= 0);
 		}
 	}
-	qsort(list, n, sizeof(*list), by_view);
-	*count = n;
-	return list;
+	if (!is_sorted)
+		order_sort(to->coroutines, count, by_whose);
+	for (size_t i = 0; i < count; i++)
+		if (i == 0 || by_identity(&to->coroutines[i],
+					  &to->coroutines[kept - 1]) != 0)
+			to->coroutines[kept++] = to->coroutines[i];
+	to->coroutine_count = kept;
 }
 
 /* No thread is in two pieces, so of more than four that one of them has seen,
  * there are more than four. */
-static void add_threads(struct coroutine *to, const struct view *v)
+static void add_threads(struct coroutine *to, const struct coroutine *c,
+			const struct part_ids *p)
 {
-	const uint32_t n = v->c->thread_count;
-
-	for (uint32_t i = 0; v->piece && i < n && i < 4; i++)
-		coroutine_ran(to, v->piece->thread[v->c->threads[i]]);
-	if (n > 4)
-		to->thread_count = n;
+	for (uint32_t i = 0; i < c->thread_count && i < 4; i++)
+		coroutine_ran(to, p->thread[c->threads[i]]);
+	if (c->thread_count > 4)
+		to->thread_count = c->thread_count;
 }
 
-static struct instant instant_of(const struct view *v, struct instant at)
+static struct instant instant_of(const struct part_ids *p, struct instant at)
 {
-	at.thread = v->piece ? v->piece->thread[at.thread] : at.thread;
-	return at;
+	return (struct instant){ at.at, p->thread[at.thread] };
 }
 
-static void add_view(struct join *j, struct coroutine *to,
-		     const struct view *v)
+/* Add what a piece knows of a coroutine; the first that knows its VM or who
+ * created it is believed. */
+static void add_coroutine(struct join *j, struct coroutine *to,
+			  struct part_ids *p, const struct coroutine *c)
 {
-	const struct coroutine *const c = v->c;
-
-	if (to->vm == 0)
-		to->vm = c->vm;
-	if (to->creator == 0)
-		to->creator = c->creator;
+	to->vm = to->vm ? to->vm : c->vm;
+	to->creator = to->creator ? to->creator : c->creator;
 	to->is_native |= c->is_native;
 	to->resumes += c->resumes;
 	to->active += c->active;
 	to->suspended += c->suspended;
 	to->inferred += c->inferred;
-	add_threads(to, v);
+	add_threads(to, c, p);
 	if (c->body)
-		coroutine_began(to, join_func(j, v->piece, c->body),
-				c->has_lua_body, instant_of(v, c->body_at));
+		coroutine_began(to, join_func(j, p, c->body),
+				c->has_lua_body, instant_of(p, c->body_at));
 	if (c->last.at > 0)
-		coroutine_was(to, c->state, instant_of(v, c->last));
+		coroutine_was(to, c->state, instant_of(p, c->last));
 }
 
-/* The only piece that has coroutines; NULL: there is none, or several have. */
-static struct part_ids *only_piece(struct join *j)
+/* There may be a million of one thread, in their order: the next is looked at
+ * before it is searched for. */
+static void join_coroutines(struct join *j, struct part_ids *p)
 {
-	struct part_ids *only = NULL;
+	struct coroutine *const all = j->to->coroutines;
+	const size_t count = j->to->coroutine_count;
+	size_t at = 0;
 
-	for (size_t i = 0; i < j->count; i++)
-		if (j->pieces[i].from->coroutine_count > 0) {
-			if (only)
-				return NULL;
-			only = &j->pieces[i];
-		}
-	return only;
-}
-
-static bool is_sorted(const struct part_ids *p)
-{
-	const struct coroutine *const c = p->from->coroutines;
-
-	for (size_t i = 1; i < p->from->coroutine_count; i++) {
-		const struct view a = { .process = p->process[c[i - 1].process],
-					.serial = c[i - 1].serial };
-		const struct view b = { .process = p->process[c[i].process],
-					.serial = c[i].serial };
-
-		if (by_identity(&a, &b) >= 0)
-			return false;
-	}
-	return true;
-}
-
-/* There may be a million coroutines, mostly of one thread: then its array
- * becomes that of the whole. */
-static void take_coroutines(struct join *j, struct part_ids *p)
-{
-	struct session *const to = j->to, *const from = p->from;
-
-	mem_free(to->coroutines);
-	to->coroutines = from->coroutines;
-	to->coroutine_count = from->coroutine_count;
-	from->coroutines = NULL;
-	from->coroutine_count = 0;
-	for (size_t i = 0; i < to->coroutine_count; i++) {
-		struct coroutine *const c = &to->coroutines[i];
+	for (size_t k = 0; k < p->from->coroutine_count; k++, at++) {
+		struct coroutine *const c = &p->from->coroutines[k];
 
 		c->process = p->process[c->process];
-		c->body = join_func(j, p, c->body);
-		c->body_at.thread = p->thread[c->body_at.thread];
-		c->last.thread = p->thread[c->last.thread];
-		for (uint32_t k = 0; k < c->thread_count && k < 4; k++)
-			c->threads[k] = p->thread[c->threads[k]];
-		p->coroutine[i] = (uint32_t)i + 1;
+		if (at >= count || by_identity(&all[at], c) != 0)
+			at = ORDER_FIRST(i, count, by_identity(&all[i], c) < 0);
+		add_coroutine(j, &all[at], p, c);
+		p->coroutine[k] = (uint32_t)at + 1;
 	}
-}
-
-static void join_coroutines(struct join *j)
-{
-	struct session *const to = j->to;
-	struct coroutine *const own = to->coroutines;
-	size_t count;
-	struct view *const list = list_views(j, own, to->coroutine_count,
-					     &count);
-
-	to->coroutines = mem_alloc((count + 1) * sizeof(*to->coroutines));
-	to->coroutine_count = 0;
-	for (size_t i = 0; i < count; i++) {
-		const struct view *const v = &list[i];
-
-		if (i == 0 || by_identity(v, v - 1) != 0)
-			to->coroutines[to->coroutine_count++] =
-				(struct coroutine){ .process = v->process,
-						    .serial = v->serial };
-		add_view(j, &to->coroutines[to->coroutine_count - 1], v);
-		if (v->piece)
-			v->piece->coroutine[v->c - v->piece->from->coroutines] =
-				(uint32_t)to->coroutine_count;
-	}
-	mem_free_all(list, own);
 }
 
 /* ---- the tree ----------------------------------------------------------- */
 
-/* Put the nodes of each root together. */
-static void sort_nodes(struct part_ids *p)
+/* Chain the nodes of each root: they follow it by rising id. */
+static void chain_nodes(struct part_ids *p)
 {
-	struct cct *const t = p->from->cct;
-	const size_t n = cct_count(t);
+	const size_t n = cct_count(p->from->cct);
 	node_id *const root = mem_alloc((n + 1) * sizeof(*root));
-	size_t at = 0;
 
 	for (node_id id = 1; id <= n; id++) {
-		const node_id parent = cct_get(t, id)->parent;
+		const node_id parent = cct_get(p->from->cct, id)->parent;
 
 		root[id] = parent ? root[parent] : id;
-		p->first[root[id]]++;
 	}
-	for (node_id id = 1; id <= n; id++) {
-		const size_t size = p->first[id];
-
-		p->first[id] = at;
-		at += size;
-	}
-	p->first[n + 1] = at;
-	for (node_id id = 1; id <= n; id++)
-		p->nodes[p->first[root[id]]++] = id;
-	/* Each has moved to the end of its root's nodes. */
 	for (node_id id = (node_id)n; id > 0; id--)
-		p->first[id] = id > 1 ? p->first[id - 1] : 0;
+		if (root[id] != id) {
+			p->next[id] = p->next[root[id]];
+			p->next[root[id]] = id;
+		}
 	mem_free(root);
 }
 
@@ -326,7 +232,7 @@ static uint32_t join_flags(const struct join *j, const struct part_ids *p,
 	if (of == 0)
 		return flags;
 	if (of & SESSION_OF_COROUTINE) {
-		if (co == 0 || co > p->coroutine_count)
+		if (co == 0 || co > p->from->coroutine_count)
 			return flags;
 		co = p->coroutine[co - 1];
 		process = j->to->coroutines[co - 1].process;
@@ -349,12 +255,11 @@ static void join_nodes(struct join *j, struct cct *to, struct part_ids *p,
 {
 	struct cct *const from = p->from->cct;
 	const node_id root = cct_root(from, thread);
-	const size_t begin = p->first[root], samples = cct_sample_count(to);
+	const size_t samples = cct_sample_count(to);
 
 	p->node[root] = cct_root(to, as);
 	cct_add(to, p->node[root], from, root);
-	for (size_t i = begin + 1; i < p->first[root + 1]; i++) {
-		const node_id id = p->nodes[i];
+	for (node_id id = p->next[root]; id; id = p->next[id]) {
 		const struct cct_node *const n = cct_get(from, id);
 
 		p->node[id] = cct_child(to, p->node[n->parent],
@@ -381,7 +286,7 @@ static void join_trees(struct join *j, const struct session_thread *of)
 	for (size_t i = 0; i < j->count; i++) {
 		cct_collect_as(tree, j->pieces[i].from->cct);
 		folded += cct_deeper(j->pieces[i].from->cct);
-		sort_nodes(&j->pieces[i]);
+		chain_nodes(&j->pieces[i]);
 	}
 	for (uint32_t i = 0; i < to->thread_count; i++)
 		join_nodes(j, tree, &j->pieces[of[i].part], of[i].thread, i);
@@ -397,7 +302,6 @@ static void piece_init(struct part_ids *p, struct session *from)
 	const size_t funcs = func_count(from->funcs);
 
 	p->from = from;
-	p->coroutine_count = from->coroutine_count;
 	p->process = mem_alloc(from->process_count * sizeof(*p->process));
 	p->thread = mem_alloc(from->thread_count * sizeof(*p->thread));
 	p->coroutine = mem_alloc(from->coroutine_count *
@@ -406,9 +310,8 @@ static void piece_init(struct part_ids *p, struct session *from)
 	p->module = mem_alloc((func_elf_count(from->funcs) + 1) *
 			      sizeof(*p->module));
 	p->place = mem_alloc(from->place_count * sizeof(*p->place));
-	p->nodes = mem_alloc((nodes + 1) * sizeof(*p->nodes));
 	p->node = mem_alloc((nodes + 1) * sizeof(*p->node));
-	p->first = mem_alloc((nodes + 2) * sizeof(*p->first));
+	p->next = mem_alloc((nodes + 1) * sizeof(*p->next));
 }
 
 void session_join(struct session *to, struct session *const *parts,
@@ -416,7 +319,6 @@ void session_join(struct session *to, struct session *const *parts,
 {
 	struct join j = { to, mem_alloc((count + 1) * sizeof(*j.pieces)),
 			  count, map_new(), map_new(), map_new(), 0, 0 };
-	struct part_ids *only;
 
 	for (uint32_t i = 0; i < to->vm_count; i++)
 		*map_put(j.vm_of, to->vms[i].process, to->vms[i].serial) =
@@ -431,15 +333,13 @@ void session_join(struct session *to, struct session *const *parts,
 		join_places(&j, &j.pieces[i]);
 		join_lines(&j, &j.pieces[i]);
 	}
-	only = only_piece(&j);
-	if (only && to->coroutine_count == 0 && is_sorted(only))
-		take_coroutines(&j, only);
-	else
-		join_coroutines(&j);
+	list_coroutines(to, &j);
+	for (size_t i = 0; i < count; i++)
+		join_coroutines(&j, &j.pieces[i]);
 	join_trees(&j, of);
 	for (struct part_ids *p = j.pieces; p < j.pieces + count; p++)
 		mem_free_all(p->process, p->thread, p->coroutine, p->func,
-			     p->module, p->place, p->nodes, p->node, p->first);
+			     p->module, p->place, p->node, p->next);
 	mem_free(j.pieces);
 	map_free(j.vm_of);
 	map_free(j.place_of);
