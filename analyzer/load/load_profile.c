@@ -8,6 +8,7 @@
 #include "analyzer/load/completeness.h"
 #include "analyzer/out/out_file.h"
 #include "analyzer/profile/profile.h"
+#include "analyzer/tables/filter.h"
 
 #include <stdio.h>
 
@@ -42,28 +43,6 @@ static void collect(struct comments *c, const struct load *load)
 	completeness_notes(load, add_comment, c);
 }
 
-/* Coroutines whose Lua state was learnt of late are told apart one by one:
- * their states are known now, and single coroutines do not go along. */
-static void settle_states(struct session *s)
-{
-	const size_t count = cct_count(s->cct);
-	struct cct *const t = cct_new(SIZE_MAX);
-	node_id *const to = mem_alloc((count + 1) * sizeof(*to));
-
-	cct_collect_as(t, s->cct);
-	for (node_id id = 1; id <= count; id++) {
-		const struct cct_node *const n = cct_get(s->cct, id);
-		const uint32_t flags = (n->flags & CCT_SHAPE) |
-			session_body_vm(s, n->flags) << CCT_OF_SHIFT;
-
-		to[id] = n->parent == 0 ? cct_root(t, n->thread) :
-			 cct_child(t, to[n->parent], n->func, flags);
-		cct_add(t, to[id], s->cct, id);
-	}
-	cct_take(s->cct, t);
-	mem_free(to);
-}
-
 /* What write_profile gets through out_file_write. */
 struct writing { struct load *load; struct profile_about about; };
 
@@ -80,8 +59,12 @@ int load_profile_write(struct load *load, const char *file)
 	struct writing w = { .load = load };
 	int status;
 
+	/* Coroutines whose Lua state was learnt of late are told apart one by
+	 * one: their states are known now, and single coroutines do not go
+	 * along. */
 	if (load->want.vm)
-		settle_states(load->session);
+		filter_apply(load->session, &(struct filter){ 0 },
+			     FILTER_KEEP_VM);
 	load_complete(load);
 	collect(&c, load);
 	w.about.comments = c.text;

@@ -79,6 +79,15 @@ static void put_slot(struct cct *t, node_id id)
 	t->slots[i & t->slot_mask] = id;
 }
 
+/* What is collected by node, if it is, with room for all nodes; new ones have
+ * zeros. */
+static void *by_node(const struct cct *t, void *all, size_t size)
+{
+	size_t had = t->room / 2;
+
+	return all ? vec_grown_zeroed(all, &had, t->room, size) : NULL;
+}
+
 /* Twice the room; the hash table is made anew. */
 static void grow(struct cct *t)
 {
@@ -86,16 +95,10 @@ static void grow(struct cct *t)
 	t->nodes = mem_grow(t->nodes, t->room, sizeof(*t->nodes));
 	if (t->hist)
 		hist_need(t->hist, t->room);
-	if (t->cpu)
-		t->cpu = mem_grow(t->cpu, t->room, sizeof(*t->cpu));
-	if (t->counted)
-		t->counted = mem_grow(t->counted, t->room,
-				      sizeof(*t->counted));
-	if (t->heap)
-		t->heap = mem_grow(t->heap, t->room, sizeof(*t->heap));
-	if (t->sampled)
-		t->sampled = mem_grow(t->sampled, t->room,
-				      sizeof(*t->sampled));
+	t->cpu = by_node(t, t->cpu, sizeof(*t->cpu));
+	t->counted = by_node(t, t->counted, sizeof(*t->counted));
+	t->heap = by_node(t, t->heap, sizeof(*t->heap));
+	t->sampled = by_node(t, t->sampled, sizeof(*t->sampled));
 	mem_free(t->slots);
 	t->slot_mask = t->room * 2 - 1;
 	t->slots = mem_alloc((t->slot_mask + 1) * sizeof(*t->slots));
@@ -106,21 +109,10 @@ static void grow(struct cct *t)
 
 static node_id add_node(struct cct *t, node_id parent)
 {
-	const node_id id = (node_id)(t->count + 1);
-
 	if (t->count + 1 >= t->room)
 		grow(t);
-	t->nodes[id] = (struct cct_node){ .parent = parent };
-	if (t->cpu)
-		t->cpu[id] = (struct cct_cpu){ 0 };
-	if (t->counted)
-		t->counted[id] = (struct cct_counted){ 0 };
-	if (t->heap)
-		t->heap[id] = (struct cct_heap){ 0 };
-	if (t->sampled)
-		t->sampled[id] = (struct cct_sampled){ 0 };
-	t->count++;
-	return id;
+	t->nodes[++t->count] = (struct cct_node){ .parent = parent };
+	return (node_id)t->count;
 }
 
 node_id cct_root(struct cct *t, uint32_t thread)

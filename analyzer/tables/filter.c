@@ -215,7 +215,7 @@ struct work {
 	uint8_t *place;          /* by old node: enum place */
 	node_id *at;             /* by old node: its new one; 0: none */
 	uint8_t *under, *focus, *skip, *count; /* by func: does it match? */
-	uint32_t keep;           /* flags that nodes keep */
+	enum filter_keep keep;
 };
 
 /* Which conditions hold at a node, after its parent. */
@@ -303,12 +303,23 @@ static void mark(struct work *w)
 	mem_free(alive);
 }
 
+/* What the node keeps of its flags. */
+static uint32_t kept_flags(const struct work *w, node_id id)
+{
+	const uint32_t flags = cct_get(w->from, id)->flags;
+	const uint32_t vm = w->keep != FILTER_KEEP_VM ? 0 :
+			    session_body_vm(w->session, flags);
+
+	return w->keep == FILTER_KEEP_ALL ? flags :
+	       (flags & CCT_SHAPE) | vm << CCT_OF_SHIFT;
+}
+
 /* The flags of the skipped body at or above this node. */
 static uint32_t flags_of_body(const struct work *w, node_id id)
 {
 	while (!(cct_get(w->from, id)->flags & CCT_BODY))
 		id = cct_get(w->from, id)->parent;
-	return cct_get(w->from, id)->flags & w->keep & ~(uint32_t)CCT_OMITTED;
+	return kept_flags(w, id) & ~(uint32_t)CCT_OMITTED;
 }
 
 /* Find or add the node below its new parent. If the body of its coroutine was
@@ -316,7 +327,7 @@ static uint32_t flags_of_body(const struct work *w, node_id id)
 static void add_child(struct work *w, node_id id, node_id parent)
 {
 	const struct cct_node *const n = cct_get(w->from, id);
-	uint32_t flags = n->flags & w->keep;
+	uint32_t flags = kept_flags(w, id);
 
 	if (n->parent && (w->place[n->parent] & BODY_GONE) &&
 	    !(flags & CCT_BODY))
@@ -349,7 +360,7 @@ static void count_node(struct work *w, node_id id, node_id parent)
 {
 	const struct cct_node *const n = cct_get(w->from, id);
 	const uint32_t flags = w->place[n->parent] & BODY_GONE ?
-			       flags_of_body(w, n->parent) : n->flags & w->keep;
+			       flags_of_body(w, n->parent) : kept_flags(w, id);
 	node_id at;
 
 	skip_node(w, id, parent);
@@ -428,9 +439,7 @@ struct filter_sums filter_apply(struct session *s, const struct filter *f,
 		.focus = filter_match_funcs(s, f->focus),
 		.skip = filter_left_out(s, f),
 		.count = filter_match_funcs(s, f->count),
-		.keep = keep == FILTER_KEEP_ALL ? ~UINT32_C(0) :
-			keep == FILTER_KEEP_VM ?
-			~(uint32_t)(CCT_CHOSEN | CCT_OUTSIDE) : CCT_SHAPE };
+		.keep = keep };
 
 	sum(w.from, &sums.whole_self, &sums.whole_calls);
 	cct_collect_as(w.to, w.from);

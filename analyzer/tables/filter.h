@@ -72,7 +72,8 @@ struct filter_sums {
 };
 
 /* Flags of nodes that stay: of CCT_SHAPE; also those that say which Lua state a
- * body is of; all, so that another filter can follow. */
+ * body is of, which are settled by that; all, so that another filter can
+ * follow. */
 enum filter_keep { FILTER_KEEP_SHAPE, FILTER_KEEP_VM, FILTER_KEEP_ALL };
 
 /* Replace the session's tree by the filtered one, and say what is left. Ids of
