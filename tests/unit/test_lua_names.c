@@ -94,7 +94,7 @@ static void forget(struct lua_names *n)
 {
 	free(n->seen.slot);
 	free(n->source);
-	free(n->by_hash);
+	free(n->by_hash.slot);
 	free(n->function);
 	free(n->items);
 }
@@ -105,7 +105,7 @@ static const char *names(const char *source, const uint32_t (*f)[3], size_t n)
 	struct lua_names all;
 
 	said[0] = '\0';
-	CHECK_EQ(lua_names_init(&all), 0);
+	lua_names_init(&all);
 	for (size_t i = 0; i < 2 * n; i++)
 		note(&all, source, f[i % n][0], f[i % n][1], f[i % n][2]);
 	lua_names_read(&all, say, NULL);
@@ -179,7 +179,7 @@ void test_lua_names_are_limited(void)
 	char source[128];
 
 	begin();
-	REQUIRE(lua_names_init(&n) == 0);
+	lua_names_init(&n);
 	for (unsigned i = 0; i < 200000; i++) {
 		snprintf(source, sizeof(source), "function f%u() end", i);
 		note(&n, source, 1, 1, 0);

@@ -37,13 +37,13 @@ static void fill(struct reference *f, bool with_kernel)
 	f->module[0].path = strdup("/bin/one");
 	f->module[1].path = strdup("/lib/two.so");
 	f->modules = 2;
-	f->place[70] = (struct reference_place){ 0x20, 2, 5 };
-	f->place[900] = (struct reference_place){ 0x10, 1, 3 };
+	f->place[0] = (struct reference_place){ 0x20, 2, 5 };
+	f->place[1] = (struct reference_place){ 0x10, 1, 3 };
 	f->places = 2;
 	f->samples = 8;
 	if (!with_kernel)
 		return;
-	f->place[5] = (struct reference_place){ 0, 0, 1 };
+	f->place[2] = (struct reference_place){ 0, 0, 1 };
 	f->places++;
 	f->samples++;
 }

@@ -104,8 +104,8 @@ static int make_files(struct recording *r)
 			strerror(errno));
 		return -1;
 	}
-	if (!r->opt.no_lua_names && lua_names_init(&r->names) == 0)
-		r->drain.names = &r->names;
+	lua_names_init(&r->names);
+	r->drain.names = r->opt.no_lua_names ? NULL : &r->names;
 	if (flight_watch(r) != 0 || choose_all_functions(r) != 0) {
 		message("there is not enough memory to record");
 		return -1;

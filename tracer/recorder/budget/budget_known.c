@@ -9,15 +9,6 @@ enum { ROOM = 1 << 12 };           /* functions, at first */
 
 /* ---- room ---- */
 
-static void take_place(struct budget_functions *f, uint32_t i)
-{
-	uint32_t at = name_set_place(f->known[i].id);
-
-	while (f->slot[at & (2 * f->room - 1)] != 0)
-		at++;
-	f->slot[at & (2 * f->room - 1)] = i + 1;
-}
-
 /* Make one of the arrays longer; false: it stays as it is. */
 static bool grow_one(void *array, uint32_t room, size_t size)
 {
@@ -31,18 +22,11 @@ static bool grow_one(void *array, uint32_t room, size_t size)
 static bool grow_functions(struct budget_functions *f)
 {
 	const uint32_t room = f->room ? 2 * f->room : ROOM;
-	uint32_t *const slot = calloc(2 * (size_t)room, sizeof(*slot));
 
-	if (!slot || !grow_one(&f->known, room, sizeof(*f->known)) ||
-	    !grow_one(&f->function, room, sizeof(*f->function))) {
-		free(slot);
+	if (!grow_one(&f->known, room, sizeof(*f->known)) ||
+	    !grow_one(&f->function, room, sizeof(*f->function)))
 		return false;
-	}
-	free(f->slot);
-	f->slot = slot;
 	f->room = room;
-	for (uint32_t i = 0; i < f->n; i++)
-		take_place(f, i);
 	return true;
 }
 
@@ -51,6 +35,7 @@ int budget_functions_init(struct budget_functions *f, uint32_t most,
 {
 	*f = (struct budget_functions){ .most = most, .verdicts = verdicts,
 					.verdict_slots = slots };
+	name_set_init(&f->by_id, most);
 	f->module = calloc(BUDGET_MODULES, sizeof(*f->module));
 	return f->module && grow_functions(f) ? 0 : -1;
 }
@@ -88,27 +73,21 @@ uint32_t budget_functions_module(struct budget_functions *f,
 
 static uint32_t find(struct budget_functions *f, uint64_t id)
 {
-	uint32_t at = name_set_place(id);
+	const uint32_t at = name_set_find(&f->by_id, id);
 	bool known;
 
-	for (;; at++) {
-		const uint32_t i = f->slot[at & (2 * f->room - 1)];
-
-		if (i == 0)
-			break;
-		if (f->known[i - 1].id == id)
-			return i - 1;
-	}
+	if (at)
+		return at - 1;
 	if (verdict_find(f->verdicts, f->verdict_slots, id, &known) !=
 	    VERDICT_RECORD)
 		return BUDGET_NONE;
-	if (f->n == f->most || (f->n == f->room && !grow_functions(f))) {
+	if (f->n == f->most || (f->n == f->room && !grow_functions(f)) ||
+	    !name_set_put(&f->by_id, id, f->n + 1)) {
 		f->refused++;
 		return BUDGET_NONE;
 	}
 	f->known[f->n] = (struct budget_known){ .id = id };
 	f->function[f->n] = (struct budget_function){ 0 };
-	take_place(f, f->n);
 	return f->n++;
 }
 

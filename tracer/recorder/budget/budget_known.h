@@ -29,7 +29,7 @@ struct budget_functions {
 	struct budget_known *known;       /* by number */
 	struct budget_function *function; /* the same, for the rule */
 	uint32_t n, room, most;
-	uint32_t *slot;                   /* 2 * room: number + 1 */
+	struct name_set by_id;            /* number + 1 */
 	struct budget_module *module;     /* BUDGET_MODULES */
 	uint32_t modules;
 	uint32_t refused;          /* sightings of what had no room */

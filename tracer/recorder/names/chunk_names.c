@@ -36,13 +36,13 @@ uint32_t name_set_place(uint64_t hash)
 	return (uint32_t)XXH64(&hash, sizeof(hash), seed);
 }
 
-static uint64_t *slot_of(const struct name_set *s, uint64_t hash)
+static struct name_slot *slot_of(const struct name_set *s, uint64_t hash)
 {
-	uint32_t slot = name_set_place(hash) & (s->slots - 1);
+	uint32_t at = name_set_place(hash) & (s->slots - 1);
 
-	while (s->slot[slot] != 0 && s->slot[slot] != hash)
-		slot = (slot + 1) & (s->slots - 1);
-	return &s->slot[slot];
+	while (s->slot[at].number != 0 && s->slot[at].hash != hash)
+		at = (at + 1) & (s->slots - 1);
+	return &s->slot[at];
 }
 
 /* False: no memory. */
@@ -54,26 +54,35 @@ static bool grow_set(struct name_set *s)
 	if (!more.slot)
 		return false;
 	for (uint32_t i = 0; i < s->slots; i++)
-		if (s->slot[i] != 0)
-			*slot_of(&more, s->slot[i]) = s->slot[i];
+		if (s->slot[i].number != 0)
+			*slot_of(&more, s->slot[i].hash) = s->slot[i];
 	free(s->slot);
 	s->slot = more.slot;
 	s->slots = more.slots;
 	return true;
 }
 
-bool name_set_add(struct name_set *s, uint64_t hash)
+uint32_t name_set_find(const struct name_set *s, uint64_t hash)
 {
-	hash |= 1;
-	if (s->slots > 0 && *slot_of(s, hash) == hash)
+	return s->slots > 0 ? slot_of(s, hash)->number : 0;
+}
+
+bool name_set_put(struct name_set *s, uint64_t hash, uint32_t number)
+{
+	if (name_set_find(s, hash) != 0)
 		return false;
 	if (s->n >= s->most || (s->slots <= 2 * s->n && !grow_set(s))) {
 		s->refused++;
 		return false;
 	}
-	*slot_of(s, hash) = hash;
+	*slot_of(s, hash) = (struct name_slot){ hash, number };
 	s->n++;
 	return true;
+}
+
+bool name_set_add(struct name_set *s, uint64_t hash)
+{
+	return name_set_put(s, hash, 1);
 }
 
 uint64_t name_set_mix(uint64_t hash, uint64_t value)

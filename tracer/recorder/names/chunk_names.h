@@ -11,9 +11,9 @@
 
 #include <stdbool.h>
 
-/* Something is noted once: a hash table of what was seen. */
+/* A number, from 1 on, for each hash: a hash table of what was seen. */
 struct name_set {
-	uint64_t *slot;
+	struct name_slot { uint64_t hash; uint32_t number; } *slot;
 	uint32_t slots, n, most;
 	uint32_t refused;          /* what came when it was full */
 };
@@ -21,10 +21,14 @@ struct name_set {
 /* Empty it; that many have room from then on. Nothing is ever freed: the
  * recorder keeps it as long as it lives. */
 void name_set_init(struct name_set *s, uint32_t most);
+/* The hash's number; 0: it is not there. */
+uint32_t name_set_find(const struct name_set *s, uint64_t hash);
 /* False: it is there already, or there is no room, or no memory. */
+bool name_set_put(struct name_set *s, uint64_t hash, uint32_t number);
+/* The same where the number does not matter. */
 bool name_set_add(struct name_set *s, uint64_t hash);
-/* Where a hash table has this hash. A program may choose the hashes, but not so
- * that many of them share a place: that is random in each process. */
+/* Where the table looks for it first. A program may choose the hashes, but not
+ * so that many of them share a place: that is random in each process. */
 uint32_t name_set_place(uint64_t hash);
 /* Add a value to a hash. Collisions are accepted: they cost one name. */
 uint64_t name_set_mix(uint64_t hash, uint64_t value);

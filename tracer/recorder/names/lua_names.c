@@ -21,7 +21,6 @@
 enum {
 	SEEN_MAX = 1 << 17,        /* functions */
 	SOURCES_MAX = 1 << 14,
-	SLOTS = 2 * SOURCES_MAX,
 	OPENED_MAX = 256,          /* descriptors for this purpose */
 	ITEM_MAX = 128,            /* words; two strings take 68 at most */
 	NONE = UINT32_MAX,
@@ -47,12 +46,11 @@ struct lua_names_function {
 	uint32_t line, last_line, ordinal;
 };
 
-int lua_names_init(struct lua_names *n)
+void lua_names_init(struct lua_names *n)
 {
 	memset(n, 0, sizeof(*n));
-	n->by_hash = calloc(SLOTS, sizeof(*n->by_hash));
+	name_set_init(&n->by_hash, SOURCES_MAX);
 	name_set_init(&n->seen, SEEN_MAX);
-	return n->by_hash ? 0 : -1;
 }
 
 /* ---- finding a text ---- */
@@ -233,18 +231,17 @@ void lua_names_read(struct lua_names *n, lua_names_fn *fn, void *ctx)
 static struct lua_names_source *source_of(struct lua_names *n, uint64_t hash,
 					  const char *name, uint32_t pid)
 {
-	uint32_t slot = name_set_place(hash) & (SLOTS - 1);
+	const uint32_t known = name_set_find(&n->by_hash, hash);
 	struct lua_names_source *s;
 
-	for (; n->by_hash[slot] != 0; slot = (slot + 1) & (SLOTS - 1))
-		if (n->source[n->by_hash[slot] - 1].hash == hash)
-			return &n->source[n->by_hash[slot] - 1];
+	if (known)
+		return &n->source[known - 1];
 	if (n->sources >= SOURCES_MAX / (name[0] == '@' ? 1 : 2) ||
 	    !grow(&n->source, &n->source_room, n->sources + 1,
-		  sizeof(*n->source)))
+		  sizeof(*n->source)) ||
+	    !name_set_put(&n->by_hash, hash, (uint32_t)n->sources + 1))
 		return NULL;
 	s = &n->source[n->sources++];
-	n->by_hash[slot] = (uint32_t)n->sources;
 	*s = (struct lua_names_source){ hash, "", pid, -1, NONE, NULL };
 	strcpy(s->name, name);
 	for (int i = 0; i < CHUNK_NAMES_PATHS && s->fd < 0 && is_file(s) &&

@@ -9,7 +9,7 @@
 struct lua_names {
 	struct name_set seen;      /* functions */
 	struct lua_names_source *source;
-	uint32_t *by_hash;         /* hash table of source indices + 1 */
+	struct name_set by_hash;   /* of sources: index + 1 */
 	struct lua_names_function *function;
 	uint64_t *items;           /* LUA items as they came, back to back */
 	size_t sources, source_room, functions, function_room;
@@ -18,9 +18,8 @@ struct lua_names {
 	uint64_t bytes;            /* of sources that were read of late */
 };
 
-/* Returns negative if there is no memory. Nothing is ever freed: it lives as
- * long as the recorder. */
-int lua_names_init(struct lua_names *n);
+/* Nothing is ever freed: it lives as long as the recorder. */
+void lua_names_init(struct lua_names *n);
 /* Note the Lua functions that a chunk names. What is beyond limits or memory
  * gets no name. */
 void lua_names_note(struct lua_names *n, const struct chunk_items *items);

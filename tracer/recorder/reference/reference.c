@@ -5,7 +5,6 @@
 #include "tracer/recorder/base/grow.h"
 #include "tracer/recorder/base/amount.h"
 #include "tracer/recorder/base/rate.h"
-#include "tracer/recorder/names/chunk_names.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +13,7 @@
 
 enum {
 	IMAGES_MAX = 4096,         /* processes that are known at a time */
-	PLACES_MAX = 1 << 16,      /* slots of the table; */
-	PLACES_MOST = PLACES_MAX / 4 * 3, /* others are lost */
+	PLACES_MOST = 3 << 14,     /* others are lost */
 	MODULES_MAX = 1024,
 	PAIRS_MOST = 1024,         /* in an item */
 	LATE_NS = 1000000,         /* what is older is in its ring */
@@ -50,22 +48,24 @@ static uint32_t module_of(struct reference *f, const struct code_range *r)
 static void count(struct reference *f, uint32_t module, uint64_t offset)
 {
 	const uint64_t hash = name_set_mix(offset, module);
-	uint32_t at = name_set_place(hash) % PLACES_MAX;
+	uint32_t at;
 
 	if (!f->place)
-		f->place = calloc(PLACES_MAX, sizeof(*f->place));
-	while (f->place && f->place[at].count > 0 &&
-	       (f->place[at].offset != offset || f->place[at].module != module))
-		at = (at + 1) % PLACES_MAX;
-	if (!f->place ||
-	    (f->place[at].count == 0 && f->places == PLACES_MOST)) {
+		f->place = calloc(PLACES_MOST, sizeof(*f->place));
+	if (f->places == 0)
+		name_set_init(&f->by_place, PLACES_MOST);
+	at = name_set_find(&f->by_place, hash);
+	if (!at && f->place &&
+	    name_set_put(&f->by_place, hash, f->places + 1)) {
+		at = ++f->places;
+		f->place[at - 1] = (struct reference_place){ offset, module,
+							     0 };
+	}
+	if (!at) {
 		f->lost++;
 		return;
 	}
-	f->places += f->place[at].count == 0;
-	f->place[at].module = module;
-	f->place[at].offset = offset;
-	f->place[at].count++;
+	f->place[at - 1].count++;
 	f->samples++;
 	f->all++;
 }
@@ -283,8 +283,6 @@ static int by_module(const void *a, const void *b)
 {
 	const struct reference_place *const x = a, *const y = b;
 
-	if ((x->count == 0) != (y->count == 0))
-		return x->count == 0 ? 1 : -1;
 	return x->module != y->module ? (x->module < y->module ? -1 : 1) :
 	       x->offset < y->offset ? -1 : x->offset > y->offset;
 }
@@ -330,7 +328,7 @@ void reference_take(struct reference *f, reference_write_fn *write, void *ctx)
 
 	if (f->samples + f->lost == 0 || !f->place)
 		return;
-	qsort(f->place, PLACES_MAX, sizeof(*f->place), by_module);
+	qsort(f->place, f->places, sizeof(*f->place), by_module);
 	for (uint32_t i = 0; i < f->places; ) {
 		const struct reference_place *const p = &f->place[i];
 		const uint32_t n = fill_item(f, p, f->places - i, item);
@@ -345,7 +343,6 @@ void reference_take(struct reference *f, reference_write_fn *write, void *ctx)
 		}
 		i += n;
 	}
-	memset(f->place, 0, PLACES_MAX * sizeof(*f->place));
 	f->places = 0;
 	f->samples = 0;
 }

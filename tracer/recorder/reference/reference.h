@@ -5,6 +5,7 @@
 #pragma once
 
 #include "tracepoints/meta.h"
+#include "tracer/recorder/names/chunk_names.h"
 #include "tracer/recorder/names/code_maps.h"
 #include "tracer/recorder/reference/sampler.h"
 
@@ -23,9 +24,10 @@ struct reference {
 		uint64_t offset;   /* in the module, without the bias; 0 in
 		                    * the kernel, 1 in no file */
 		uint32_t module;   /* number; 0: none */
-		uint32_t count;    /* 0: the slot is free */
-	} *place;                  /* a hash table */
+		uint32_t count;
+	} *place;
 	uint32_t places;
+	struct name_set by_place;  /* index + 1 */
 	struct reference_module { char *path; struct elf_build build; }
 		*module;           /* by number - 1 */
 	uint32_t modules;

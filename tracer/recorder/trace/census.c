@@ -8,16 +8,10 @@ void census_begin(struct census *c)
 		name_set_init(&c->set[i], UINT32_MAX / 4);
 }
 
-/* Different numbers have different hashes. */
-static void add_id(struct name_set *s, uint64_t id)
-{
-	name_set_add(s, id << 1);
-}
-
 void census_add(struct census *c, uint32_t process, uint32_t thread)
 {
-	add_id(&c->set[CENSUS_PROCESSES], process);
-	add_id(&c->set[CENSUS_THREADS], thread);
+	name_set_add(&c->set[CENSUS_PROCESSES], process);
+	name_set_add(&c->set[CENSUS_THREADS], thread);
 }
 
 void census_note(struct census *c, const struct chunk_items *items)
@@ -29,7 +23,8 @@ void census_note(struct census *c, const struct chunk_items *items)
 		const uint64_t *const at = items->item[i].at;
 
 		if (item_type(*at) == ITEM_VM && items->item[i].words > 1)
-			add_id(&c->set[CENSUS_VMS], (uint64_t)h->process << 32 |
-			       (uint32_t)at[1]);
+			name_set_add(&c->set[CENSUS_VMS],
+				     (uint64_t)h->process << 32 |
+				     (uint32_t)at[1]);
 	}
 }
