@@ -531,17 +531,16 @@ static void see_mark(void *ctx, const struct replay_event *e)
 }
 
 /* A replay of its own, before the one that collects: the range that the marks
- * give must be known when that begins. */
-static int scan_marks(const char *path, struct filter_marks *marks)
+ * give must be known when that begins. It learns the clock, too. */
+static int scan_marks(const char *path, struct session *clock,
+		      struct filter_marks *marks)
 {
 	static const struct replay_sink sink = { .mark = see_mark };
-	struct mark_scan scan = { session_new(1), marks };
-	struct target t = { .replay = replay_new(scan.session, &sink, &scan) };
+	struct mark_scan scan = { clock, marks };
+	struct target t = { .replay = replay_new(clock, &sink, &scan) };
 	struct in_summary in;
-	const int status = read_events(&t, path, &only_events, &in);
 
-	session_free(scan.session);
-	return status;
+	return read_events(&t, path, &only_events, &in);
 }
 
 /* What replay must collect for the filters. */
@@ -551,10 +550,10 @@ static enum cmd_exit set_want(struct load *load)
 	struct filter_marks *const marks = filter_args_marks_new();
 	enum cmd_exit status = CMD_OK;
 
-	if ((filter_args_has(FILTER_RANGE) &&
-	     scan_clock(load->path, clock) != 0) ||
-	    (filter_args_has(FILTER_MARKS) &&
-	     scan_marks(load->path, marks) != 0))
+	if (filter_args_has(FILTER_RANGE) &&
+	    (filter_args_has(FILTER_MARKS) ?
+	     scan_marks(load->path, clock, marks) :
+	     scan_clock(load->path, clock)) != 0)
 		status = CMD_UNREADABLE;
 	else if (filter_args_collect(clock, marks, &load->want) != 0)
 		status = CMD_USAGE;
@@ -599,8 +598,8 @@ static enum cmd_exit read_heap(struct load *load)
 	return status == 0 ? CMD_OK : CMD_UNREADABLE;
 }
 
-/* Up to three passes: clock, marks, and the one that fills the session; one
- * more for memory. */
+/* Up to two passes: the clock, with marks, and the one that fills the session;
+ * one more for memory. */
 static enum cmd_exit open_trace(struct load *load)
 {
 	const enum cmd_exit status = set_want(load);
