@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,6 +38,10 @@ int64_t child_now(void);
  * -1: they were not, and why (CHILD_WHY bytes) says why; those that came are
  * good all the same. The child never outlives the call. */
 int child_run(const struct child_job *, char *why);
+
+/* The path of weft's recorder, which is installed beside this program. 0; or -1
+ * without a cause: there is none that can be run. */
+int child_find_recorder(char path[PATH_MAX]);
 
 /* In the child: send a message of two parts, either of which may be empty, not
  * NULL. */

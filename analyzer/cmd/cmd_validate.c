@@ -3,6 +3,7 @@
  * in them. findings/agreement compares them.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/args/named.h"
+#include "analyzer/base/child.h"
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
@@ -81,21 +82,6 @@ struct comparison {
 };
 
 /* ---- running ------------------------------------------------------------ */
-
-/* The recorder is installed beside this program. */
-static int find_recorder(char path[PATH_MAX])
-{
-	const ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 16);
-	char *slash;
-
-	path[n < 0 ? 0 : n] = '\0';
-	slash = strrchr(path, '/');
-	if (!slash)
-		return err_add("cannot find out where weft is installed");
-	strcpy(slash + 1, "weft-record");
-	return access(path, X_OK) == 0 ? 0 : err_add("the recorder is not "
-		"installed: install the package weft-record");
-}
 
 /* In the child: what the program prints goes to stderr, away from our table. */
 static void be_recorder(const char *recorder, const char *trace, int run,
@@ -649,7 +635,10 @@ static enum cmd_exit validate_run(int count, char **operands)
 	if (check_command_line(count) != 0)
 		return CMD_USAGE;
 	c = mem_alloc(sizeof(*c));
-	if (find_recorder(recorder) == 0 && make_dir(c) == 0) {
+	if (child_find_recorder(recorder) != 0)
+		err_add("the recorder is not installed: install the package "
+			"weft-record");
+	else if (make_dir(c) == 0) {
 		status = compare(c, recorder, count, operands);
 		if (!arg_output)
 			nftw(c->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);

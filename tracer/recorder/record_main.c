@@ -561,9 +561,12 @@ static void wait_for_program(struct program *p)
 int main(int argc, char **argv)
 {
 	static struct recording r;
+	static char name[] = "weft record"; /* in its help */
 
 	if (argc > 0 && client_knows(argv[0]))
 		return client_run(argc, argv);
+	if (argc > 0)
+		argv[0] = name;
 
 	int status = options_read(&r.opt, argc, argv);
 
