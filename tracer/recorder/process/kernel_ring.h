@@ -52,9 +52,9 @@ void kernel_ring_sample(struct kernel_ring *ring, bool on);
 uint64_t kernel_ring_read(struct kernel_ring *ring, const struct rate *rate,
 			  ring_fn *fn, void *ctx);
 
-/* Make it as large as can be, once, after events were lost. What happens meanwhile is
- * lost, too, and what was not read. Returns 0, or a negative errno: then close
- * it. */
+/* Make it as large as can be, once, after events were lost. What happens
+ * meanwhile is lost, too, and what was not read. Returns 0, or a negative
+ * errno: then close it. */
 int kernel_ring_grow(struct kernel_ring *ring);
 
 /* Whether events wait to be read. */
