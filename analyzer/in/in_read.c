@@ -24,7 +24,8 @@ struct in_reading {
 	struct in_found found;
 	const struct in_folder **good; /* folders for babeltrace2 */
 	const char **paths;            /* theirs */
-	size_t good_count, good_room, path_room;
+	const char **bare;             /* of others, without chunks */
+	size_t good_count, good_room, path_room, bare_count, bare_room;
 	struct in_order *order;
 	struct in_carve *heads;      /* chunks in the good folders, unopened */
 	struct in_carve *carve;
@@ -196,23 +197,30 @@ static int take_bytes(struct in_reading *r, const char *bytes, size_t n)
 	return r->is_stopped || r->flaw ? -1 : 0;
 }
 
-/* Take a message of the child. */
-static int take_message(void *ctx, const char *message, size_t size)
+/* Take a message of the child. Of bare folders, only how many events LTTng
+ * discarded; what else is wrong with them is no loss. */
+static int take_bare(void *ctx, const char *message, size_t size)
 {
 	struct in_reading *const r = ctx;
 	uint64_t n;
+
+	if (size == 1 + sizeof(n) && message[0] == IN_BT2_DISCARDED) {
+		memcpy(&n, message + 1, sizeof(n));
+		r->discarded += n;
+	}
+	return 0;
+}
+
+static int take_message(void *ctx, const char *message, size_t size)
+{
+	struct in_reading *const r = ctx;
 
 	switch (size > 0 ? message[0] : 0) {
 	case IN_BT2_CHUNK:
 		return take_bytes(r, message + 1, size - 1);
 	case IN_BT2_DISCARDED:
-		if (size != 1 + sizeof(n))
-			return -1;
-		memcpy(&n, message + 1, sizeof(n));
-		r->discarded += n;
-		return 0;
 	case IN_BT2_PROGRESS:
-		return 0;
+		return take_bare(r, message, size);
 	case IN_BT2_FAILED:
 		r->flaw = FLAW_FAILED;
 		say(r, "%.*s", (int)size - 1, message + 1);
@@ -225,26 +233,31 @@ static int take_message(void *ctx, const char *message, size_t size)
 	}
 }
 
-/* Read the good folders through babeltrace2. A damaged length can make it ask
- * for memory without end: it gets 1 GiB, and 64 MiB a stream file. If it does
- * not give all that is there, the carver reads on. */
-static enum in_order_result read_good(struct in_reading *r)
+/* Read folders through babeltrace2. A damaged length can make it ask for
+ * memory without end: it gets 1 GiB, and 64 MiB a stream file. */
+static int run_bt2(struct in_reading *r, struct in_sources sources,
+		   int (*take)(void *, const char *, size_t), char *why)
 {
-	const struct in_sources sources = { r->paths, r->good_count };
 	const struct child_job job = {
 		.what = "babeltrace2", .work = in_bt2_run,
-		.work_ctx = &sources, .take = take_message, .take_ctx = r,
+		.work_ctx = &sources, .take = take, .take_ctx = r,
 		.most = 1 + IN_CHUNK_BYTES,
 		.memory = (UINT64_C(1) << 30) +
 			  r->heads->file_count * (UINT64_C(64) << 20) };
+
+	return sources.count > 0 ? child_run(&job, why) : 0;
+}
+
+/* If babeltrace2 does not give all that is in the good folders, the carver
+ * reads on. */
+static enum in_order_result read_good(struct in_reading *r)
+{
 	char why[CHILD_WHY] = "babeltrace2 ended early";
-	const bool has_ended = child_run(&job, why) == 0 && r->has_ended;
+	const bool has_ended = run_bt2(r, (struct in_sources){ r->paths,
+		r->good_count }, take_message, why) == 0 && r->has_ended;
 
 	if (r->is_stopped)
 		return IN_ORDER_STOP;
-	if (r->discarded)
-		say(r, "events that LTTng discarded: %llu",
-		    (unsigned long long)r->discarded);
 	if (!r->flaw && !has_ended) {
 		r->flaw = FLAW_FAILED;
 		say(r, "%s", why);
@@ -265,8 +278,24 @@ static enum in_order_result read_good(struct in_reading *r)
 
 /* ---- the whole ---- */
 
+/* Is the folder's CTF weft's, even without a chunk? */
+static bool declares_chunks(const char *folder)
+{
+	enum { MOST = 1 << 20 };
+	char *const path = mem_print("%s/metadata", folder);
+	char *const text = mem_alloc(MOST);
+	FILE *const f = fopen(path, "re");
+	const size_t n = f ? fread(text, 1, MOST, f) : 0;
+	const bool is_so = memmem(text, n, "weft:chunk", 10) != NULL;
+
+	if (f)
+		fclose(f);
+	mem_free_all(path, text);
+	return is_so;
+}
+
 /* A folder in which no chunk can be seen is another program's trace, or
- * damaged: it is nothing for babeltrace2. */
+ * damaged, or LTTng discarded all: babeltrace2 is only asked for that. */
 static void sort_out(struct in_reading *r, const struct in_folder *f)
 {
 	const size_t before = r->heads->count;
@@ -274,6 +303,9 @@ static void sort_out(struct in_reading *r, const struct in_folder *f)
 	carve_folder(r, r->heads, f);
 	if (r->heads->count == before) {
 		carve_folder(r, r->carve, f);
+		if (declares_chunks(f->path))
+			*vec_add(&r->bare, &r->bare_room, &r->bare_count) =
+				f->path;
 		return;
 	}
 	vec_need(&r->paths, &r->path_room, r->good_count + 1);
@@ -284,6 +316,8 @@ static void sort_out(struct in_reading *r, const struct in_folder *f)
 /* Read all that was found: carve what must be carved, then babeltrace2. */
 static enum in_order_result read_found(struct in_reading *r)
 {
+	char why[CHILD_WHY];
+
 	for (size_t i = 0; i < r->found.folder_count; i++) {
 		sort_out(r, &r->found.folders[i]);
 		r->summary->ctf_bytes += r->found.folders[i].stream_bytes;
@@ -293,6 +327,8 @@ static enum in_order_result read_found(struct in_reading *r)
 	r->summary->spill_bytes = r->found.spill_bytes;
 	in_carve_sort(r->heads);
 	in_carve_sort(r->carve);
+	run_bt2(r, (struct in_sources){ r->bare, r->bare_count }, take_bare,
+		why);
 	if ((r->good_count && read_good(r) == IN_ORDER_STOP) ||
 	    give_carved(r, UINT64_MAX) == IN_ORDER_STOP)
 		return IN_ORDER_STOP;
@@ -340,6 +376,9 @@ static void sum_up(struct in_reading *r)
 		s->duplicates += r->carve->duplicates;
 		s->bad = r->carve->bad;
 	}
+	if (r->discarded)
+		say(r, "events that LTTng discarded: %llu or more",
+		    (unsigned long long)r->discarded);
 	if (in_order_beginnings(r->order))
 		say(r, "chunks of which only the beginning was found: %llu",
 		    (unsigned long long)in_order_beginnings(r->order));
@@ -366,7 +405,7 @@ static void reading_fini(struct in_reading *r)
 	in_order_free(r->order);
 	in_carve_free(r->heads);
 	in_carve_free(r->carve);
-	mem_free_all(r->good, r->paths);
+	mem_free_all(r->good, r->paths, r->bare);
 	in_find_fini(&r->found);
 }
 

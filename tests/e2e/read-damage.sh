@@ -50,6 +50,18 @@ fresh
 rm "$T/$ctf/metadata"
 all_calls "no metadata"
 
+# LTTng discarded all of it: so it is said, where it is all that there is, too.
+rm -rf "$T/trace"
+"$B/tests/prog/p_write_trace" "$T/trace" spill_from=0 discarded=7 packed="$1" \
+	>"$T/discarded" || fail "no trace was written"
+"$WEFT" info "$T/trace" >"$T/info" || fail "weft info fails"
+grep -q 'events that LTTng discarded: 2 or more' "$T/info" ||
+	fail "what LTTng discarded is not said: $(cat "$T/info")"
+rm "$T/trace/spill.weft"
+"$WEFT" info "$T/trace" >"$T/info" 2>&1 && fail "an empty trace is read"
+grep -q 'events that LTTng discarded: 2 or more' "$T/info" ||
+	fail "what LTTng discarded is not said: $(cat "$T/info")"
+
 fresh
 rm -r "$T/$ctf/index"
 all_calls "no index"

@@ -22,7 +22,7 @@ enum { FUNCS = 6, MAIN = 0, MID = 1, HZ = 1000000000, PACKET = 1 << 18,
 /* What to write; each is an option KEY=NUMBER. */
 static unsigned threads = 2, chunks = 4, records = 100, cpus = 2, coroutines,
 	partials, spill_from = ~0u, first_number, no_end, rotate, twins,
-	packed, samples, taking, names;
+	packed, samples, taking, names, discarded;
 
 static const struct { const char *key; unsigned *value; } opts[] = {
 	{ "threads", &threads }, { "chunks", &chunks },
@@ -39,6 +39,7 @@ static const struct { const char *key; unsigned *value; } opts[] = {
 	{ "twins", &twins },           /* 1: function 4 is a Lua function, too,
 	                                * without a name, on the lines of 5 */
 	{ "taking", &taking },         /* 1: body is called at::body(int) */
+	{ "discarded", &discarded },   /* events, by LTTng */
 	{ "names", &names },           /* 1: the recorder's third chunk */
 	{ "samples", &samples },       /* one each so many ticks, in MID's code;
 	                                * not with partials */
@@ -94,7 +95,7 @@ static void open_packet(struct stream *s, unsigned cpu)
 	put64(s, 0);
 	put64(s, 0);
 	put64(s, s->sequence++);
-	put64(s, 0); /* events_discarded */
+	put64(s, discarded);
 	put32(s, cpu);
 }
 
@@ -585,7 +586,7 @@ static void write_meta(uint64_t number, const char *const *notes)
 	h.flags = CHUNK_META;
 	h.items = b.at - CHUNK_HEADER_WORDS;
 	h.tick_begin = h.tick_end = now;
-	seal(&b, &h, 0, number && spill_from <= chunks);
+	seal(&b, &h, 0, (number || !spill_from) && spill_from <= chunks);
 }
 
 static void options(int argc, char **argv)
