@@ -512,6 +512,9 @@ static void add_sampled(struct maker *m, uint32_t match)
 {
 	const struct diff_match *const of = &m->matches.list[match];
 	struct diff_row row = row_of(m, match, DIFF_SAMPLED, 0);
+	const struct func_statistics *const s[] = {
+		find_func(m->side[0], of->id[0]),
+		find_func(m->side[1], of->id[1]) };
 	const double variance = !knows_error(m, match) ? 0 :
 				variance_of(m, match, m->sessions);
 
@@ -522,8 +525,10 @@ static void add_sampled(struct maker *m, uint32_t match)
 	row.is = (double)work_of(m, &m->func[1][match]) / m->sessions[1];
 	row.added = row.is - row.was;
 	row.error = sqrt(variance);
-	row.chance = chance(m, &find_func(m->side[0], of->id[0])->self,
-			    &find_func(m->side[1], of->id[1])->self);
+	row.chance = m->out->has_cpu && s[0]->on.sessions > 0 &&
+		     s[1]->on.sessions > 0 ?
+		     chance(m, &s[0]->on, &s[1]->on) :
+		     chance(m, &s[0]->self, &s[1]->self);
 	if (row.chance < 0)
 		row.chance = sampling_chance(variance, row.added);
 	add_row(m, &row);

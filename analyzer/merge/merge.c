@@ -462,6 +462,7 @@ static void join_func(struct func_statistics *to,
 {
 	statistics_join(&to->calls, &more->calls);
 	statistics_join(&to->self, &more->self);
+	statistics_join(&to->on, &more->on);
 	statistics_join(&to->total, &more->total);
 	statistics_join(&to->suspended, &more->suspended);
 	statistics_join(&to->cost, &more->cost);

@@ -112,6 +112,7 @@ static void add_funcs(struct session *s, const struct flat *r,
 			statistics_add(&f->fastest, row->min);
 		statistics_add(&f->calls, row->f.calls);
 		statistics_add(&f->self, row->f.self);
+		statistics_add(&f->on, row->f.self - off);
 		statistics_add(&f->total, row->f.total);
 		statistics_add(&f->suspended, row->f.suspended);
 		add_mean(&f->cost, row->f.self, timed);

@@ -18,6 +18,7 @@ struct statistics {
 struct func_statistics {
 	func_id func;
 	struct statistics calls, self, total, suspended;
+	struct statistics on;     /* of self, on the CPU; older wefts: none */
 	struct statistics cost;   /* self a call, in thousandths of a tick */
 	struct statistics sleep;  /* suspended as the innermost frame, a call,
 	                           * in the same unit */

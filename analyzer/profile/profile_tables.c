@@ -110,7 +110,7 @@ static const struct profile_field statistics[] = {
 	STATISTICS(func_statistics, suspended),
 	STATISTICS(func_statistics, cost), STATISTICS(func_statistics, sleep),
 	STATISTICS(func_statistics, work), STATISTICS(func_statistics, wait),
-	STATISTICS(func_statistics, fastest),
+	STATISTICS(func_statistics, fastest), STATISTICS(func_statistics, on),
 };
 
 static const struct profile_field edge[] = {

@@ -423,6 +423,8 @@ void test_diff_has_rows_of_sampled_functions(void)
 
 /* main calls poll, which calls check each time; by a reference, both took so
  * many us, each known to 1 us. */
+static uint64_t off_us; /* poll had no core for so long besides */
+
 static struct session *polled(uint64_t calls, uint64_t poll_us,
 			      uint64_t check_us)
 {
@@ -430,11 +432,14 @@ static struct session *polled(uint64_t calls, uint64_t poll_us,
 	struct session *const s = sessions_new(NS_PER_S, "main");
 	node_id id;
 
+	cct_collect_cpu(s->cct);
 	cct_collect_samples(s->cct);
 	id = sessions_calls(s, cct_root(s->cct, 0),
 			    sessions_func(s, 1, 16, "main"), 1, 0);
 	id = sessions_calls(s, id, sessions_func(s, 1, 32, "poll"), calls,
-			    poll_us * 1000);
+			    (poll_us + off_us) * 1000);
+	cct_put_cpu(s->cct, id, (struct cct_cpu){
+		.off = off_us * 1000, .ready = off_us * 1000 });
 	cct_sampled_of(s->cct, id)->variance = 1000.0 * 1000;
 	id = sessions_calls(s, id, sessions_func(s, 1, 48, "check"), calls,
 			    check_us * 1000);
@@ -498,6 +503,36 @@ void test_diff_divides_a_reference_by_calls_that_agree(void)
 	session_free(a);
 	session_free(twice);
 	session_free(slower);
+}
+
+/* That sessions waited for a core for unequal times is no chance of theirs. */
+void test_diff_knows_the_chance_of_what_calls_contradict(void)
+{
+	struct merge *const sums[] = { merge_new(), merge_new() };
+	struct session *side[2];
+	struct diff *d;
+
+	for (uint64_t i = 0; i < 8; i++) {
+		struct session *s;
+
+		off_us = i * i * 7 % 5 * 200;
+		s = polled(1000 + i % 2 * 90, 100 + i % 2 * 50 + i / 3, 50);
+		merge_add(sums[i % 2], s);
+		session_free(s);
+	}
+	off_us = 0;
+	side[0] = merge_end(sums[0]);
+	side[1] = merge_end(sums[1]);
+	d = diff_new(side[0], side[1]);
+	CHECK(d->has_cpu);
+	if (CHECK(d->count > 0)) {
+		CHECK_EQ(d->rows[0].reason, DIFF_SAMPLED);
+		CHECK(d->rows[0].chance >= 0 &&
+		      d->rows[0].chance < DIFF_CHANCE);
+	}
+	diff_free(d);
+	session_free(side[0]);
+	session_free(side[1]);
 }
 
 /* The error of a side is how much its sessions differ; of one, of samples. */
