@@ -2,7 +2,7 @@
 # What is taken is the same however the program is recorded otherwise: with calls
 # left out, counted or cut off, in pieces, by a budget; a snapshot of a flight
 # recorder has it; where recording is off or records are lost, that is said. Also
-# with 3,000 threads.
+# with 10,000 threads.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 
@@ -74,7 +74,7 @@ snapshot=$(ls -d "$T"/trace/snapshot-* | head -n 1)
 cat >"$T/crowd.c" <<'END'
 #include <pthread.h>
 #include <stdlib.h>
-static void *block[3000];
+static void *block[10000];
 static void *thread(void *arg)
 {
 	const long i = (long)arg;
@@ -88,7 +88,7 @@ int main(void)
 {
 	pthread_t t;
 
-	for (long i = 0; i < 3000; i++) {
+	for (long i = 0; i < 10000; i++) {
 		pthread_create(&t, NULL, thread, (void *)i);
 		pthread_join(t, NULL);
 	}
@@ -98,6 +98,6 @@ END
 gcc -O1 -finstrument-functions -o "$T/crowd" "$T/crowd.c" || fail "no compiler"
 record --heap=exact -- "$T/crowd" || fail "weft record fails"
 "$WEFT" heap --csv "$T/trace" 2>"$T/report.err" | awk -F, '$12 == "thread" {
-	ok = $1 == 1000 && $2 == 1 && $5 == 3000000 && $6 == 3000 }
-	END { exit !ok }' || fail "3,000 threads: $("$WEFT" heap "$T/trace")"
+	ok = $1 == 1000 && $2 == 1 && $5 == 10000000 && $6 == 10000 }
+	END { exit !ok }' || fail "10,000 threads: $("$WEFT" heap "$T/trace")"
 exit 0
