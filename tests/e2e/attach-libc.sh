@@ -57,6 +57,51 @@ for options in --waits --heap=exact "--waits --heap=4k" "" --heap=2k; do
 done
 end
 
+# Memory of each of several recordings is what was taken meanwhile, in its own way,
+# though the program calls nothing between two of them.
+cat >"$T/takes.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) static char *take(size_t n) { return malloc(n); }
+int main(void)
+{
+	char line[64], *kept = NULL;
+
+	while (fgets(line, sizeof(line), stdin)) {
+		if (strncmp(line, "take", 4) == 0) {
+			free(kept);
+			for (int i = 0; i < 99; i++)
+				free(take(1000));
+			kept = take(1000);
+		}
+		fputs(line, stdout);
+		fflush(stdout);
+	}
+	puts("right");
+	return kept == NULL;
+}
+END
+gcc -O1 -finstrument-functions -o "$T/takes" "$T/takes.c" || fail "no compiler"
+begin "$T/takes"
+ask off
+for mean in exact 2k exact exact; do
+	attach --heap=$mean
+	"$WEFT" start "$pid" >"$T/o" 2>&1 || fail "weft start: $(cat "$T/o")"
+	ask take
+	ask take
+	detach
+	# Of a block that an earlier recording saw taken, only the end is seen here.
+	"$WEFT" heap --csv "$T/trace" 2>"$T/report.err" |
+		tail -n +2 | grep take >"$T/heap" ||
+		fail "$mean: take has no memory"
+	[ $mean = 2k ] || [ "$(cut -d, -f1,5,6 "$T/heap")" = 1000,200000,200 ] ||
+		fail "$mean: $(cat "$T/heap")"
+	[ $mean != 2k ] || awk -F, '{ off = $5 - 200000
+		exit !(off * off < 25 * $11 * $11) }' "$T/heap" || fail "$(cat "$T/heap")"
+done
+end
+
 # Without hooks and Lua there is nothing else to record.
 sleep 60 &
 pid=$!

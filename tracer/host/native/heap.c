@@ -52,9 +52,16 @@ static any_fn *real[HEAPS];
 static uint64_t mean;            /* 0: each block is noted */
 static uint64_t recording;       /* in which that is so */
 
-/* Of a thread. left: bytes until its next sample, if it is above 0. */
+/* Each recording has a higher floor, which what threads have left of an earlier
+ * one is below. INT64_MIN: it wants none, but links are led for an earlier. */
+static int64_t floor_, last_floor;
+#define FLOOR_STEP (INT64_C(1) << 50)
+
+/* Of a thread. left: by how much it is above the floor, so many bytes are left
+ * until its next sample. */
 static THREAD_LOCAL struct {
 	int64_t left;
+	uint64_t recording;      /* in which it was drawn */
 	uint64_t random;         /* 0: none was drawn yet */
 } sampling;
 
@@ -86,20 +93,27 @@ static uint64_t draw(void)
 /* Is there a sample in a block of that size? Asked where left is used up. */
 static bool is_sample(size_t size)
 {
-	const bool is_first = sampling.random == 0;
-	int64_t left = sampling.left;
+	int64_t left = sampling.left - floor_;
 
 	if (mean == 0) {
-		sampling.left = 0;
+		sampling.left = floor_;
 		return true;
 	}
-	if (is_first) {
+	if (sampling.random == 0)
 		sampling.random = ((uint64_t)&sampling ^ clock_now()) * GOLDEN |
 				  1;
+	if (sampling.recording != recording) {
+		sampling.recording = recording;
 		left = (int64_t)draw() - (int64_t)size;
 	}
-	sampling.left = left > 0 ? left : (int64_t)draw();
+	sampling.left = floor_ + (left > 0 ? left : (int64_t)draw());
 	return left <= 0;
+}
+
+/* May a block that is taken now be noted? */
+INLINE bool may_note(size_t size)
+{
+	return sampling.left <= (int64_t)((uint64_t)floor_ + size);
 }
 
 /* The noted blocks that are in use, by address. What finds no place is noted
@@ -229,6 +243,7 @@ INLINE bool is_on(void)
 
 	return (atomic_load_explicit(&mapped_pool->generation,
 				     memory_order_relaxed) & POOL_ON) &&
+	       mapped_view.heap != 0 &&
 	       !(s && s->busy != 0) && !exclude_learns();
 }
 
@@ -326,7 +341,7 @@ INLINE void *took(void *p, size_t size, const void *site, uint64_t sp)
 		return p;
 	outer.taken = p;
 	sampling.left -= (int64_t)size;
-	if (unlikely(sampling.left <= 0))
+	if (unlikely(sampling.left <= floor_))
 		note(p, size, site, sp);
 	return p;
 }
@@ -360,7 +375,7 @@ static SLOW void note_move(const void *old, void *p, size_t size,
 	forget(old);
 	if (p) {
 		sampling.left -= (int64_t)size;
-		is_noted = sampling.left <= 0 && is_sample(size);
+		is_noted = sampling.left <= floor_ && is_sample(size);
 	}
 	if (!is_on())
 		return;
@@ -394,12 +409,6 @@ static void *our_calloc(size_t n, size_t each)
 {
 	return took(REAL(calloc, void *(size_t, size_t))(n, each), n * each,
 		    SITE, HERE);
-}
-
-/* May a block that is taken now be noted? */
-INLINE bool may_note(size_t size)
-{
-	return sampling.left <= (int64_t)size;
 }
 
 static NOINLINE void *move_noted(void *old, size_t n, const void *site,
@@ -588,13 +597,17 @@ static void *const ours[] = {
 #undef X
 };
 
-/* An attached program may have been recorded before. */
+/* An attached program may have been recorded before, and nothing of it called
+ * meanwhile, so that its links were not put back. */
 static void begin_recording(void)
 {
 	if (recording == mapped_view.recording)
 		return;
 	recording = mapped_view.recording;
-	mean = mapped_view.heap == POOL_HEAP_EXACT ? 0 : mapped_view.heap;
+	mean = mapped_view.heap == POOL_HEAP_EXACT ? 0 :
+	       mapped_view.heap + (mapped_view.heap == 0);
+	last_floor += FLOOR_STEP;
+	floor_ = mapped_view.heap == 0 ? INT64_MIN : last_floor;
 	forget_all();
 	for (int i = 0; i < HEAPS; i++)
 		atomic_store(&passes[i], false);
@@ -631,6 +644,7 @@ __attribute__((constructor(102))) static void begin(int argc, char **argv,
 
 	(void)argc;
 	(void)argv;
+	process_maps = begin_recording;
 	if (!link_is_late())
 		process_ready_early(envp);
 	if (link_is_late() || mapped_view.heap != 0)

@@ -16,6 +16,7 @@ struct pool_process *process_slot;
 uint32_t process_serial;
 uint64_t process_start;
 void (*process_rejoins)(bool is_blind);
+void (*process_maps)(void);
 
 _Static_assert(sizeof(kernel_program) == POOL_PATH_MAX, "a path is a path");
 
@@ -108,6 +109,8 @@ static void join(const char *text, bool attached)
 		return;
 	}
 	begin_above_past(p);
+	if (process_maps)
+		process_maps();
 	/* What was closed meanwhile, nobody may have said. */
 	if (mailbox.is_late)
 		atomic_fetch_add(&module_epoch, 1);

@@ -25,6 +25,10 @@ extern HIDDEN _Atomic bool process_no_native;
  * between the two recordings, calls did not come to this library. */
 extern HIDDEN void (*process_rejoins)(bool is_blind);
 
+/* Called when a pool is mapped, before it is joined: what was led for an
+ * earlier one may still be led. NULL: nothing is called. */
+extern HIDDEN void (*process_maps)(void);
+
 /* Where recorders ask this program to join or leave. */
 extern HIDDEN struct attach_mailbox process_mailbox;
 
