@@ -4,7 +4,8 @@
  *   lua_calls once N [clock]   the same for calls
  *   lua_calls native N         for calls of a native function by five Lua ones
  *   lua_calls words N          for turns of a loop: it joins strings and looks
- *   lua_calls matrix N         them up; or multiplies matrices
+ *   lua_calls matrix N         them up; or multiplies matrices;
+ *   lua_calls tables N         or makes tables
  *   lua_calls plain N          to be recorded --paused: prints "ns-a-call N
  *                              ns-after-some-were-recorded"
  *   lua_calls call N           to be recorded: prints "ns-above N ns-clock"
@@ -63,9 +64,11 @@ static const char matrix[] =
 	"local x = 0\n"
 	"for k = 1, n do x = x + a[i][k] * a[k][j] end\n"
 	"s = s + x end end end return s";
+static const char tables[] =
+	"local t = {} for i = 1, ... do t[i % 64 + 1] = { i } end";
 static const struct { const char *name, *text; } loops[] = {
 	{ "pair", pairs_ }, { "once", calls }, { "native", native },
-	{ "words", words }, { "matrix", matrix } };
+	{ "words", words }, { "matrix", matrix }, { "tables", tables } };
 
 void __cyg_profile_func_enter(void *, void *);
 void __cyg_profile_func_exit(void *, void *);

@@ -74,6 +74,7 @@ build() {
 		tests/bench/floor.c &&
 	gcc -O2 -I. -D_GNU_SOURCE -o "$W/pairs" tests/bench/pairs.c \
 		-pthread -L"$B/lib" -Wl,-rpath,"$B/lib" -lweft &&
+	g++ -O2 -o "$W/news" tests/bench/news.cc &&
 	gcc -O2 -I. -D_GNU_SOURCE -o "$W/measure" tests/bench/measure.c ||
 		return 1
 	for v in $luas; do
@@ -312,6 +313,20 @@ pair() {
 	put "$name.wall" "$last_wall"
 }
 
+# heaped NAME PROGRAM...: with memory, by the same without: by samples, and each.
+heaped() {
+	local how base name=heaped.$1
+	last=
+	weft "$name.base" --lua sampled -- "${@:2}" || return 1
+	base=$last
+	for how in "" =exact; do
+		last=
+		weft "$name$how" --lua sampled --heap$how -- "${@:2}" || return 1
+		[ -z "$last" ] || [ -z "$base" ] ||
+			put "$name$how.ratio" "$(calc "$last / $base" 4)"
+	done
+}
+
 # What is recorded beside calls.
 pairs() {
 	local i
@@ -319,6 +334,9 @@ pairs() {
 	for i in $(seq "$rounds"); do
 		pair heap memory $n --heap &&
 		pair exact memory $((n / 10)) --heap=exact &&
+		heaped news "$W/news" $((n / 2)) &&
+		heaped lua5.4 "$W/lua_calls-lua5.4" tables $((n / 2)) &&
+		heaped luajit "$W/lua_calls-luajit" tables $((n / 2)) &&
 		pair locks locks $n --waits &&
 		pair unled locks $n &&
 		pair served served $((n / 10)) --waits &&
@@ -628,6 +646,14 @@ pair_row() { # NAME FIGURE BOUND
 		"$(again "pair.$1")"
 }
 
+heaped_row() { # NAME FIGURE
+	local v ns
+	v=$(calc "$(median "heaped.$1.ratio")" 3)
+	ns=$(calc "$(median "heaped.$1.base")" 1)
+	row "$2" "$v x" "at most 1.03 x" "$(at_most "$v" 1.03)" "$ns ns a turn; \
+with \`--heap=exact\` $(calc "$(median "heaped.$1=exact.ratio")") x"
+}
+
 table() {
 	local v lua
 	echo "$processor, $(nproc) CPUs, Linux $(uname -r | sed 's/-.*//');" \
@@ -680,6 +706,9 @@ same" "$v"
 		"$(calc "$(median matrix.ratio)") x" "" "" ""
 	pair_row heap "a malloc and its free, with \`--heap\`" 4
 	pair_row exact "... with \`--heap=exact\`"
+	heaped_row news "C++ that takes memory often, \`--heap\` / recorded without"
+	heaped_row lua5.4 "Lua 5.4 makes tables, likewise"
+	heaped_row luajit "LuaJIT makes tables, likewise"
 	pair_row locks "a free mutex, locked and unlocked, with \`--waits\`" 2
 	pair_row unled "... without \`--waits\`" 0.2
 	v=$(calc "$(median pair.served.ratio)" 3)
