@@ -569,8 +569,9 @@ HEAP_NEWS(X)
 HEAP_DELETES(X)
 #undef X
 
-void *heap_alloc_call(const struct heap_alloc *a, void *p, size_t size,
-		      size_t wanted, const void *site, uint64_t sp)
+static NOINLINE void *alloc_noted(const struct heap_alloc *a, void *p,
+				  size_t size, size_t wanted, const void *site,
+				  uint64_t sp)
 {
 	const bool begun = begin_outer(site, sp);
 	const uint64_t move = wanted == 0 ? 0 : begin_move(p);
@@ -586,6 +587,20 @@ void *heap_alloc_call(const struct heap_alloc *a, void *p, size_t size,
 	if (wanted != 0 && outer.taken != q)
 		moved(p, q, wanted, move, site, sp);
 	end_outer(begun);
+	return q;
+}
+
+void *heap_alloc_call(const struct heap_alloc *a, void *p, size_t size,
+		      size_t wanted, const void *site, uint64_t sp)
+{
+	void *q;
+
+	if (unlikely(!is_unknown(p) || may_note(wanted + MARGIN)))
+		return alloc_noted(a, p, size, wanted, site, sp);
+	outer.taken = NULL; /* by a malloc that this one calls */
+	q = a->function(a->data, p, size, wanted);
+	if (outer.taken != q)
+		sampling.left -= (int64_t)wanted;
 	return q;
 }
 
