@@ -204,26 +204,35 @@ const range = {
 		const { first } = timeline.waits;
 
 		return { at: timeline.firstWait(lane, this.from),
-			 end: first[lane.i + 1] };
+			 end: first[lane.i + 1], done: this.from };
 	},
-	/* Those that begin before a moment are those of what is open. */
+	/* What of them lies before a moment is that of what is open then. */
 	addWaits(n, open, waits, before) {
-		const { from, to, ready } = timeline.waits;
+		const { from, to } = timeline.waits;
 
 		if (!meta.switches || !n.own.off)
 			return;
-		for (; waits.at < waits.end && from[waits.at] < this.to; waits.at++) {
-			const begin = Math.max(from[waits.at], this.from);
-			const time = this.length(begin, to[waits.at]);
+		for (; waits.at < waits.end; waits.at++) {
+			const begin = Math.max(from[waits.at], waits.done);
+			const end = Math.min(to[waits.at], this.to);
 
-			if (begin >= before)
+			this.addWait(n, open, waits.at, begin,
+				     Math.min(end, before));
+			if (end > before || from[waits.at] >= this.to)
 				break;
-			this.close(open, begin, Infinity);
-			const { node } = open[open.length - 1];
+		}
+		waits.done = Math.max(waits.done, before);
+	},
+	addWait(n, open, i, from, to) {
+		for (let at = from; at < to; ) {
+			this.close(open, at, Infinity);
+			const top = open[open.length - 1];
+			const until = Math.min(top.to, to);
 
-			n.own.off[node] += time;
-			if (ready[waits.at] && n.own.ready)
-				n.own.ready[node] += time;
+			n.own.off[top.node] += until - at;
+			if (timeline.waits.ready[i] && n.own.ready)
+				n.own.ready[top.node] += until - at;
+			at = until;
 		}
 	},
 	finish(n) {
