@@ -200,6 +200,24 @@ static void print_owed(struct session *s, const struct waits *w,
 	}
 }
 
+/* Where the kernel's switches are missing, the parts are less than the life. */
+static void print_unknown(const struct session *s,
+			  const struct threads_row *list, size_t count)
+{
+	char text[OUT_NUMBER];
+	ticks life = 0, known = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		life += list[i].life;
+		known += list[i].cpu + list[i].times.ready + list[i].blocked;
+	}
+	if (known < life - life / 50)
+		table_note("for %s of the threads' lives it is not known "
+			   "whether they ran or waited",
+			   out_number_time(text, (double)session_ns(s, life -
+								    known)));
+}
+
 static void print_alive(const struct session *s,
 			const struct threads_row *list, size_t count)
 {
@@ -239,6 +257,7 @@ static void print_rows(struct reading *r, const struct waits *w)
 		table_print(&r->table, rows, count, sizeof(*rows), USUAL_TOP,
 			    "threads");
 	print_alive(s, list, count);
+	print_unknown(s, list, count);
 	print_owed(s, w, groups, n);
 	if (!session_note(s, "waits"))
 		table_note("weft record --waits also records who makes and "
