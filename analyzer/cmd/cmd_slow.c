@@ -249,6 +249,7 @@ static void print_coroutine(const struct printer *p, const struct slow_call *c)
 		name = cells_name(func_get(s->funcs, of->body)->name);
 		out_print(stdout, " of %s", name);
 		mem_free(name);
+		break;
 	}
 }
 

@@ -117,7 +117,7 @@ static void other_key(struct session *s, func_id id, const char *source,
 
 	place_key(s, id, source, key);
 	if (key[0] != '\0')
-		key[strlen(key) - strlen(f->hint)] = '\0';
+		key[strlen(key) - strnlen(f->hint, 1000)] = '\0';
 	if (f->kind != FUNC_NATIVE || strlen(f->name) >= 3000)
 		return;
 	without_arguments(f->name, bare);

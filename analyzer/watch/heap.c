@@ -320,8 +320,10 @@ static size_t part_of(const struct pairing *p, ticks at)
 {
 	const double length = (double)(p->to - p->from);
 
-	return (size_t)((double)(at - MIN(at, p->from)) / length *
-			(double)p->heap->parts);
+	const double part = (double)(at - MIN(at, p->from)) / length *
+			    (double)p->heap->parts;
+
+	return MIN((size_t)part, p->heap->parts - 1);
 }
 
 /* So many bytes are in use in that time. */

@@ -3,7 +3,8 @@
 # comes from: a run before, of the same build or of one without the flag, the time
 # in which recording is off or before a program is attached, another trace. Four
 # functions of p_reference take as much time as each other, one of them in short
-# calls, which hooks make several times as long. Counts, and what --raw shows, are
+# calls, which hooks make several times as long (unrecorded, some processors work at
+# two of them at a time: then perf gives them 18 %). Counts, and what --raw shows, are
 # as without a reference. What is no reference is refused.
 # SPDX-License-Identifier: MIT
 # alone
@@ -25,7 +26,7 @@ fi
 # shares NAME TRACE [OPTION...]: each of the functions in $of has as much of the
 # time, to $points. $of: not forked where one process is sampled. Where it naps,
 # perf as well gives one up to 12 points more than another.
-of="leaf threaded forked inlined" points=6
+of="leaf threaded forked inlined" points=9
 shares() {
 	"$WEFT" report --csv -n 0 "${@:3}" "$2" >csv 2>says || fail "$1: $(cat says)"
 	grep -q 'note: self and total are those of the program as it runs unrecorded' says ||
@@ -125,7 +126,7 @@ shares "while it is off" off
 calls_in_windows=$(awk -F, '$1 == "leaf"' csv)
 [ -n "$calls_in_windows" ] || fail "nothing was recorded in windows"
 
-points=6
+points=9
 rec only --sample-only -- ./plain 1500
 "$WEFT" report only >table 2>why && fail "a trace of samples alone has a report"
 grep -q -- '--sample-only' why || fail "what it is good for is not said: $(cat why)"

@@ -86,6 +86,19 @@ void test_heap_curve(void)
 	end();
 }
 
+/* The end of a time so long that its parts are no whole numbers. */
+void test_heap_curve_of_very_long(void)
+{
+	double curve[5] = { 0 };
+
+	h.curve = curve;
+	h.parts = 4;
+	event(0x100, 10, 0, 1, 64);
+	sum_up(0, UINT64_C(1) << 62);
+	CHECK(curve[3] == 64 && curve[4] == 0);
+	end();
+}
+
 /* What it grew by from 35 to 65. */
 void test_heap_range(void)
 {

@@ -12,7 +12,8 @@ static size_t maker_of(const struct waits *w, const struct waits_object *of,
 {
 	size_t i = waits_end_after(w, of, at);
 
-	while (i > 0 && !w->ends[i - 1].is_made)
+	while (i > 0 && waits_compare(&w->ends[i - 1].of, of) == 0 &&
+	       !w->ends[i - 1].is_made)
 		i--;
 	return i > 0 && waits_compare(&w->ends[i - 1].of, of) == 0 ? i : 0;
 }
@@ -27,7 +28,8 @@ static bool is_joined(const struct waits *w, const struct waits_end *b,
 		(waits_compare(&w->spans[k].of, &of) ?:
 		 ORDER(w->spans[k].begin, b->at)) < 0);
 
-	while (i < w->span_count && w->spans[i].is_open)
+	while (i < w->span_count && w->spans[i].is_open &&
+	       waits_compare(&w->spans[i].of, &of) == 0)
 		i++;
 	return i < w->span_count && w->spans[i].begin < until &&
 	       waits_compare(&w->spans[i].of, &of) == 0;

@@ -15,7 +15,7 @@
 
 enum {
 	MAX_WATCHED = 512,         /* each takes a descriptor and its pages */
-	MAX_GROWN = 64,            /* of them, with 260 KiB instead of 20 */
+	MAX_GROWN = 16,            /* of them, with 132 KiB instead of 20 */
 	MOST_HZ = 4000,            /* more is taken if it is asked for */
 	LEAST_HZ = 100,
 	PART_OF_CPU = 100,         /* that samples may cost: 1 % */
@@ -173,8 +173,12 @@ void cpu_watch_explain(int error, char *text, size_t room)
 /* Nothing is known of what was before this tick and has no chunk yet. */
 static void lose(struct cpu_watched *t, uint64_t tick)
 {
+	const bool takes_none = t->samples.is_stopped;
+
 	offcpu_begin(&t->offcpu, tick, OFFCPU_UNSEEN);
 	samples_begin(&t->samples, tick);
+	if (takes_none)
+		samples_stop(&t->samples, tick);
 }
 
 /* A ring_fn. */
@@ -198,14 +202,18 @@ static void note(void *ctx, enum ring_event event, uint64_t tick,
 		samples_add(&t->samples, tick, address);
 		break;
 	case RING_LOST:
-		lose(t, tick);
 		t->has_lost = true;
+		lose(t, tick);
+		break;
+	case RING_UNKNOWN:
+		lose(t, tick);
 		break;
 	case RING_STOPPED:
 		samples_stop(&t->samples, tick);
 		break;
 	case RING_RESUMED:
-		samples_begin(&t->samples, tick);
+		if (!t->is_rationed)
+			samples_begin(&t->samples, tick);
 		break;
 	case RING_MAPPED:
 		t->has_mapped = true;
@@ -272,22 +280,6 @@ static void unwatch(struct cpu_watch *w, struct cpu_watched *t)
 	w->watched--;
 }
 
-/* The ring was too small for what the thread does between two readings. */
-static void make_room(struct cpu_watch *w, struct cpu_watched *t)
-{
-	t->has_lost = false;
-	if (t->ring.is_grown || w->grown == MAX_GROWN)
-		return;
-	w->grown++;
-	if (kernel_ring_grow(&t->ring) != 0) {
-		w->refused++;
-		w->why = ENOMEM;
-		unwatch(w, t);
-		return;
-	}
-	lose(t, rate_ticks(w->rate));
-}
-
 void cpu_watch_read(struct cpu_watch *w, uint32_t slot)
 {
 	if (!w || slot >= w->slots || w->slot[slot].ring.fd < 0)
@@ -301,13 +293,30 @@ void cpu_watch_read(struct cpu_watch *w, uint32_t slot)
 	offcpu_reach(&t->offcpu, now);
 	if (waited != UINT64_MAX)
 		offcpu_waited(&t->offcpu, at, waited);
-	w->is_crowded |= offcpu_is_crowded(&t->offcpu);
-	if (w->period > 0) {
-		samples_reach(&t->samples, now);
-		ration(w, t, now);
+	w->is_crowded |= offcpu_is_crowded(&t->offcpu) && !t->was_crowded;
+	t->was_crowded = offcpu_is_crowded(&t->offcpu);
+	if (w->period == 0)
+		return;
+	samples_reach(&t->samples, now);
+	ration(w, t, now);
+}
+
+void cpu_watch_make_room(struct cpu_watch *w, uint32_t slot)
+{
+	struct cpu_watched *const t = w && slot < w->slots ? &w->slot[slot] :
+				      NULL;
+
+	if (!t || t->ring.fd < 0 || !t->has_lost || t->ring.is_grown ||
+	    w->grown == MAX_GROWN)
+		return;
+	w->grown++;
+	if (kernel_ring_grow(&t->ring) != 0) {
+		w->refused++;
+		w->why = ENOMEM;
+		unwatch(w, t);
+		return;
 	}
-	if (t->has_lost)
-		make_room(w, t);
+	lose(t, rate_ticks(w->rate));
 }
 
 void cpu_watch_pause(struct cpu_watch *w, bool is_paused)
@@ -365,7 +374,8 @@ static void reset(const struct cpu_watch *w, struct cpu_watched *t,
 	offcpu_begin(&t->offcpu, 0, OFFCPU_UNSEEN);
 	samples_begin(&t->samples, 0);
 	t->process = process;
-	t->has_mapped = t->is_rationed = t->has_lost = false;
+	t->has_mapped = t->is_rationed = false;
+	t->has_lost = t->was_crowded = false;
 	t->credit = most_credit(w);
 }
 

@@ -16,6 +16,7 @@ struct cpu_watched {
 	uint32_t process;          /* number of its slot */
 	bool has_mapped;           /* code, since somebody reset this */
 	bool has_lost;             /* its ring was full */
+	bool was_crowded;          /* at the last reading, offcpu was */
 	/* How often it may come to a CPU while it is sampled, before this is
 	 * done without; until which tick that is granted. */
 	int64_t credit;
@@ -71,6 +72,10 @@ void cpu_watch_pause(struct cpu_watch *w, bool is_paused);
 /* Read what the kernel has noted since the last time. Needed every 100 ms or
  * so, and before the thread's chunk is completed. */
 void cpu_watch_read(struct cpu_watch *w, uint32_t slot);
+
+/* Make the ring larger if it was full. What has no chunk yet is lost then: call
+ * it between chunks, for threads that live. */
+void cpu_watch_make_room(struct cpu_watch *w, uint32_t slot);
 
 /* Samples that no chunk has got, so far. */
 uint64_t cpu_watch_lost(const struct cpu_watch *w);

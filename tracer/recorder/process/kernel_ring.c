@@ -16,7 +16,7 @@
 
 enum {
 	USUAL_PAGES = 4,           /* 680 samples, or 1,000 switches */
-	MOST_PAGES = 64,           /* more than happen between two readings */
+	MOST_PAGES = 32,           /* more than happen between two readings */
 	PAIR_MS = 100,             /* the clocks may drift apart for so long */
 };
 
@@ -239,7 +239,7 @@ static void drop(struct kernel_ring *ring, uint64_t end, uint64_t now,
 		 ring_fn *fn, void *ctx)
 {
 	__atomic_store_n(&ring->page->data_tail, end, __ATOMIC_RELEASE);
-	fn(ctx, RING_LOST, now, 0);
+	fn(ctx, RING_UNKNOWN, now, 0);
 }
 
 bool kernel_ring_has_news(const struct kernel_ring *ring)

@@ -25,7 +25,9 @@ enum ring_event {
 	                            * 4.17 and later tell it from RING_OUT */
 	RING_SAMPLE,               /* address: its program counter; 0: in the
 				    * kernel */
-	RING_LOST,                 /* events were lost before this tick */
+	RING_LOST,                 /* it was full: events were lost before
+				    * this tick */
+	RING_UNKNOWN,              /* the same, as their times are not known */
 	RING_STOPPED,              /* no samples from now on: too many came */
 	RING_RESUMED,              /* samples again */
 	RING_MAPPED,               /* code was mapped by the thread */

@@ -103,8 +103,11 @@ static void list_threads(struct registry *r)
 
 void registry_read_rings(struct registry *r)
 {
-	for (uint32_t i = 0; i < r->used_n; i++)
+	for (uint32_t i = 0; i < r->used_n; i++) {
 		cpu_watch_read(r->cpu, r->used[i]);
+		if (!r->is_dead[r->used[i]])
+			cpu_watch_make_room(r->cpu, r->used[i]);
+	}
 }
 
 /* Of programs that were attached, or anywhere under an emulator: the kernel

@@ -47,7 +47,8 @@ static uint32_t module_of(struct reference *f, const struct code_range *r)
 
 static void count(struct reference *f, uint32_t module, uint64_t offset)
 {
-	const uint64_t hash = name_set_mix(offset, module);
+	const uint64_t hash =
+		name_set_mix(name_set_mix(0, module), offset);
 	uint32_t at;
 
 	if (!f->place)
