@@ -76,7 +76,10 @@ end
 local function is_falling(rows, titles, column)
 	for i, title in ipairs(titles) do
 		for k = 2, title == column and #rows or 0 do
-			if tonumber(rows[k][i]) > tonumber(rows[k - 1][i]) then
+			local above = tonumber(rows[k - 1][i])
+			local here = tonumber(rows[k][i])
+			-- What is not shown may stand anywhere.
+			if above and here and here > above then
 				return false
 			end
 		end

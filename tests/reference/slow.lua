@@ -29,23 +29,26 @@ local function selves(s)
 	return self
 end
 
--- What a thread's calls did not run while they were on its stack, and what of
--- that they had no core; a handler's are those of the call it interrupted.
+-- What a thread's calls did not run while they were on its stack, what of that
+-- they had no core, and of what nothing is known; a handler's are those of the call
+-- it interrupted.
 local function waits(s)
-	local off, no_core = {}, {}
+	local off, no_core, unknown = {}, {}, {}
 	for _, slice in ipairs(s.slices) do
-		local _, away, ready = report.cpu_of(s, slice)
+		local on, away, ready = report.cpu_of(s, slice)
+		local rest = slice.to - slice.from - on - away
 		local met = {}
 		for _, frame in ipairs(slice.stack) do
 			local call = frame.call
 			if call.level == 0 and not met[call] then
 				off[call] = (off[call] or 0) + away
 				no_core[call] = (no_core[call] or 0) + ready
+				unknown[call] = (unknown[call] or 0) + rest
 				met[call] = true
 			end
 		end
 	end
-	return off, no_core
+	return off, no_core, unknown
 end
 
 -- An open call has taken what it took so far.
@@ -62,13 +65,15 @@ end
 
 local function lines(s, has_cpu, is_wanted)
 	local self, last, out = selves(s), last_seen(s), {}
-	local off, no_core = waits(s)
+	local off, no_core, unknown = waits(s)
 	for _, call in ipairs(s.calls) do
 		local who = s.log.funcs[call.func]
 		local t = s.log.threads[call.thread]
 		local total = (call.to or last[call] or call.from) -
 			call.from - call.slept
 		local away, ready = off[call] or 0, no_core[call] or 0
+		local rest = unknown[call] or 0
+		local is_known = has_cpu and rest <= total // 10
 		if is_wanted(call, total) then
 			local names = {}
 			for _, frame in ipairs(call.stack) do
@@ -83,11 +88,14 @@ local function lines(s, has_cpu, is_wanted)
 				who[5], call.level, call.from - s.first, total,
 				self[call] or 0, call.slept,
 				total + call.slept,
-				has_cpu and total - away or "",
-				has_cpu and ready or "",
-				has_cpu and away - ready or "", "",
+				is_known and total - away or "",
+				is_known and ready or "",
+				is_known and away - ready or "", "",
 				ends[call.ended] or "open",
-				0, table.concat(names, ";") }
+				0, table.concat(names, ";"),
+				-- What is known of them ranks them.
+				rank = { [15] = total - away - rest,
+					 [16] = ready, [17] = away - ready } }
 		end
 	end
 	return out
@@ -98,8 +106,10 @@ end
 local function first_ones(rows, column, n)
 	local out = table.move(rows, 1, #rows, 1, {})
 	local function is_before(a, b)
-		if a[column] ~= b[column] then
-			return a[column] > b[column]
+		local x = a.rank[column] or a[column]
+		local y = b.rank[column] or b[column]
+		if x ~= y then
+			return x > y
 		end
 		return a[10] < b[10]
 	end
