@@ -94,7 +94,8 @@ local function lines(s, has_cpu, is_wanted)
 				ends[call.ended] or "open",
 				0, table.concat(names, ";"),
 				-- What is known of them ranks them.
-				rank = { [15] = total - away - rest,
+				rank = { [15] = total - away -
+						(is_known and 0 or rest),
 					 [16] = ready, [17] = away - ready } }
 		end
 	end

@@ -13,15 +13,17 @@ static uint64_t pairs[64];        /* what it says: from and to, and an empty
 				   * one after what had no core */
 static uint32_t flags;            /* of the chunks to come */
 
-/* The next number in LEB128. */
-static uint64_t number(const uint8_t **at)
+/* The next number in LEB128; 0 at the end. */
+static uint64_t number(const uint8_t **at, const uint8_t *end)
 {
 	uint64_t n = 0, factor = 1;
 
-	do {
+	while (*at < end) {
 		n += **at % 128 * factor;
 		factor *= 128;
-	} while (*(*at)++ > 127);
+		if (*(*at)++ < 128)
+			break;
+	}
 	return n;
 }
 
@@ -42,6 +44,7 @@ static uint32_t ask(uint64_t from, uint64_t to, uint32_t room)
 	memset(item, 255, sizeof(item));
 	const uint32_t words = offcpu_item(&o, &h, item, room);
 	const uint8_t *byte = (const uint8_t *)(item + 3);
+	const uint8_t *const end = (const uint8_t *)(item + words);
 	uint64_t at = item[1];
 	uint32_t n;
 
@@ -50,11 +53,11 @@ static uint32_t ask(uint64_t from, uint64_t to, uint32_t room)
 	CHECK_EQ(item_words(item[0]), words);
 	CHECK(words <= room);
 	n = add_pair(0, item[1], item[2]);
-	while (byte < (const uint8_t *)(item + words)) {
-		const uint64_t begin = at + number(&byte);
-		const uint64_t ready = begin + number(&byte);
+	while (byte < end) {
+		const uint64_t begin = at + number(&byte, end);
+		const uint64_t ready = begin + number(&byte, end);
 
-		at = ready + number(&byte);
+		at = ready + number(&byte, end);
 		if (begin == at)
 			break;
 		if (begin < ready)

@@ -28,8 +28,9 @@ static ticks key_of(const struct slow_list *s, const struct slow_call *c)
 	case SLOW_SUSPENDED:
 		return c->suspended;
 	case SLOW_CPU:
-		return c->total - MIN(c->parts.off + c->parts.unknown,
-				      c->total);
+		return c->total - MIN(c->parts.off +
+				      (slow_knows_switches(c) ? 0 :
+				       c->parts.unknown), c->total);
 	case SLOW_RUN_WAIT:
 		return c->parts.ready;
 	case SLOW_BLOCKED:
