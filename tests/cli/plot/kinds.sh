@@ -108,7 +108,7 @@ grep -q "101 body" one.gp && ! grep -q "100 body" one.gp ||
 # What waits is told from what runs, where that is known: areas without a title
 # are paler, and threads' rows have boxes of their own. Those have also what was
 # waited in no function: all that the thread waited.
-made_sessions 1 8 16
+made_sessions 1 5 8 16
 for seed in 8 16; do
 	"$W" report --csv --raw --top 0 --columns off-cpu $seed 2>err |
 		awk -F, 'NR > 1 { ns += $NF } END { printf "%.0f\n", ns }' >off
@@ -151,8 +151,8 @@ for kind in hot latency shares heat lanes; do
 	tr -d '\n\f' <term | LC_ALL=C grep -q '[^ -~]' && fail "$kind is no text"
 done
 # A line has one bar, or a part of the next one would be read as its waiting.
-"$W" plot hot --term -n 20 16 >term 2>err || fail "--term: $(cat err)"
-[ "$(grep -c '[^ ] |[#$%@]' term)" -gt 10 ] || fail "few bars: $(cat term)"
+"$W" plot hot --term -n 20 5 >term 2>err || fail "--term: $(cat err)"
+[ "$(grep -c '[^ ] |[#$%@]' term)" -gt 8 ] || fail "few bars: $(cat term)"
 grep '^ *[|+][#$%@]' term && fail "a bar without a name"
 # Nor does an arrow cross the rows.
 "$W" plot lanes --term --keep k.gp t >term 2>err || fail "--term: $(cat err)"
