@@ -36,6 +36,12 @@ compare() {
 		said["run_wait"] = f[at["total_run_wait_ns"]]
 		said["blocked"] = f[at["total_blocked_ns"]]
 	}
+	# The first call of a thread begins before the recorder watches it.
+	FILENAME == ARGV[3] && f[at["cpu_ns"]] == "" {
+		unknown++
+		seen++
+		next
+	}
 	FILENAME == ARGV[3] {
 		off = f[at["cpu_ns"]] + f[at["run_wait_ns"]] + \
 			f[at["blocked_ns"]] - f[at["total_ns"]]
@@ -55,9 +61,10 @@ compare() {
 			if (a < 0.95 || a > (k == "blocked" ? 1.15 : 1.05))
 				bad = 1
 		}
-		if (seen != calls) bad = 1
+		if (seen != calls || unknown > calls / 4) bad = 1
 		a = sum / said["run_wait"]
-		if (a < 0.999 || a > 1.001) bad = 1
+		if ((a < 0.999 && !unknown) || a > 1.001) bad = 1
+		printf "note: %d of %d calls not known\n", unknown, calls
 		exit bad
 	}' "$T/out" "$T/csv" "$T/calls"
 }

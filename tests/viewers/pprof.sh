@@ -66,7 +66,7 @@ for kind in inuse_space:1 inuse_objects:2 alloc_space:5 alloc_objects:6; do
 	awk -F, -v f="${kind#*:}" 'FNR == NR {
 			if (FNR > 1) {
 				all += $f
-				if ($0 ~ /by_calloc[^;]*",[^,"]*$/)
+				if ($0 ~ /by_calloc[^;]*",[^"]*$/)
 					its += $f
 			}
 			next
