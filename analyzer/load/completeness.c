@@ -2,6 +2,8 @@
  * can be missing has its sentence here.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/load/completeness.h"
+#include "analyzer/load/completeness_say.h"
+#include "analyzer/load/completeness_times.h"
 #include "analyzer/correct/correct.h"
 #include "analyzer/load/left_out.h"
 #include "analyzer/load/lumped.h"
@@ -11,66 +13,14 @@
 #include "analyzer/out/out_number.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Who is told, and how many sentences that were. */
-struct teller {
-	completeness_fn fn;
-	void *ctx;
-	size_t count;
-};
-
-/* One sentence to whoever is told. Names in it are shortened by the formats;
- * what is longer than the buffer is cut off. */
-static void say(struct teller *t, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void say(struct teller *t, const char *format, ...)
-{
-	char text[1024];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	t->count++;
-	if (t->fn)
-		t->fn(t->ctx, text);
-}
 
 void completeness_print(void *ctx, const char *sentence)
 {
 	const struct completeness_line *const line = ctx;
 
 	out_print(line->to, "%s%s\n", line->begin, sentence);
-}
-
-/* ---- sums --------------------------------------------------------------- */
-
-/* The sum over the threads of the uint64_t field at this offset. */
-static uint64_t sum_at(const struct session *s, size_t offset)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < s->thread_count; i++)
-		sum += *(const uint64_t *)((const char *)&s->threads[i] +
-					   offset);
-	return sum;
-}
-
-/* The sum of one count over all threads of the session. */
-#define SUM(session, field) sum_at(session, offsetof(struct thread, field))
-
-/* "COUNT NOUNS WORDS"; nothing if the count is 0. */
-static void say_count(struct teller *t, uint64_t count, const char *nouns,
-		      const char *words)
-{
-	char text[OUT_NUMBER];
-
-	if (count > 0)
-		say(t, "%s%s", out_number_many(text, count, nouns), words);
 }
 
 /* ---- losses ------------------------------------------------------------- */
@@ -80,8 +30,9 @@ static void say_count(struct teller *t, uint64_t count, const char *nouns,
 static void tell_reason(struct teller *t, const struct session *s, int reason)
 {
 	const struct lost_reason *const its = lost_reason(reason);
-	const uint64_t count = sum_at(s, offsetof(struct thread, lost) +
-				      (size_t)reason * sizeof(uint64_t));
+	const uint64_t count = completeness_sum(s,
+		offsetof(struct thread, lost) +
+		(size_t)reason * sizeof(uint64_t));
 	const uint64_t said = session_noted(s, its->key);
 	char words[200];
 
@@ -317,17 +268,6 @@ static void tell_unnamed(struct teller *t, const struct session *s)
 
 /* ---- notes -------------------------------------------------------------- */
 
-/* How many Lua states LuaJIT's compiler was off in. A profile lists some one by
- * one, and only counts the others. */
-static uint64_t jit_off(const struct session *s)
-{
-	uint64_t off = s->beyond.vms_jit_off;
-
-	for (size_t i = 0; i < s->vm_count; i++)
-		off += (s->vms[i].flags & VM_JIT_OFF) != 0;
-	return off;
-}
-
 /* The CPU time of a run before says how much slower that makes the program.
  * Profiles do not have the error of how Lua's sum is divided. */
 static void tell_jit(struct teller *t, const struct load *load)
@@ -335,7 +275,7 @@ static void tell_jit(struct teller *t, const struct load *load)
 	const struct session *const s = load->session;
 	const struct reference *const r = &s->reference;
 	const double recorded = (double)session_ns(s, s->net.raw);
-	const uint64_t off = jit_off(s);
+	const uint64_t off = completeness_jit_off(s);
 	char slower[80] = "";
 	const char *const sum = !(s->net.is_net & NET_REFERENCE) ? "" :
 		"; the reference knows the sum of Lua's time, and it is "
@@ -489,230 +429,6 @@ static void tell_snapshot(struct teller *t, const struct session *s)
 		    reason, last, why, more, all);
 }
 
-static bool is_hardly_sampled(const struct net *n)
-{
-	return n->unsampled > n->raw / 2;
-}
-
-/* How times were made without samples. Merged sessions need not agree on what a
- * call costs. */
-static void tell_calibrated(struct teller *t, const struct load *load)
-{
-	const struct session *const s = load->session;
-	const struct net *const n = &s->net;
-	const bool is_part = load->is_raw || n->is_net != NET_CALIBRATED;
-	char of[64] = "", lua[64] = "", why[OUT_NUMBER + 160] = "there are ";
-	struct call_cost c;
-
-	if (!(n->is_net & NET_CALIBRATED))
-		return;
-	if (is_part || n->period == 0)
-		strcat(why, is_part ? "no samples, or too few" : "no samples");
-	else if (is_hardly_sampled(n))
-		strcpy(why, "little of the CPU time was sampled, as threads "
-		       "that often sleep are sampled now and then; "
-		       "--sample-rate 4000 samples more");
-	else
-		strcat(out_number_many(why + strlen(why),
-				       n->own + n->other + n->probe,
-				       "samples"), " only");
-	if (net_calibrated_cost(s, &c)) {
-		if (s->vm_count > 0)
-			snprintf(lua, sizeof(lua), ", %.0f ns one of Lua's",
-				 c.lua_received + c.lua_made);
-		snprintf(of, sizeof(of), " of %.0f \302\261 %.0f ns a call",
-			 c.native, c.error);
-	}
-	say(t, "%sself and total are net, raw times less a calibrated cost%s%s,"
-	    " \302\261 one standard error (--raw: as recorded): %s",
-	    is_part ? "of some sessions, " : "", of, lua, why);
-}
-
-/* Why times were left as they are, though there are samples. */
-static void tell_raw(struct teller *t, const struct session *s)
-{
-	const uint64_t all = s->net.own + s->net.other + s->net.probe;
-	char share[OUT_NUMBER], count[OUT_NUMBER];
-
-	out_number_share(share, s->net.probe, all);
-	out_number_many(count, all, "samples");
-	if (net_hides_calls(s))
-		say(t, "times hold weft's own part, %s by %s: samples do not "
-		    "tell calls without records from their callers", share,
-		    count);
-	else
-		say(t, "times hold weft's own part, %s by %s: too %s to take "
-		    "it off", share, count, is_hardly_sampled(&s->net) ?
-		    "little of the CPU time was sampled" : "few");
-}
-
-/* How times were made, where there are samples. */
-static void tell_net(struct teller *t, const struct load *load)
-{
-	const struct net *const n = &load->session->net;
-	const uint64_t all = n->own + n->other + n->probe;
-	const bool is_part = load->is_raw || n->is_net != NET_SAMPLED;
-	char share[OUT_NUMBER], count[OUT_NUMBER], text[OUT_NUMBER];
-
-	if (n->period > 0 && !n->is_net && load->is_raw)
-		tell_raw(t, load->session);
-	if (!(n->is_net & NET_SAMPLED))
-		return;
-	out_number_share(share, n->probe, all);
-	out_number_many(count, all, "samples");
-	say(t, "%sprobes took %s of the run: self and total are net, estimated "
-	    "from %s, \302\261 one standard error (--raw: as recorded)%s",
-	    is_part ? "in some sessions, " : "", share, count,
-	    n->probe > all / 4 ? "; times of short calls may be wrong by more: "
-	    "weft record --reference measures them, weft trim leaves "
-	    "them out" : "");
-	if (n->unsampled > n->raw / 100)
-		say(t, "%s of the%s CPU time has no samples: there, functions "
-		    "have the same share of net time as elsewhere",
-		    out_number_share(text, n->unsampled, n->raw),
-		    is_part ? "ir" : "");
-	say_count(t, n->contradicted, "functions", " with another time by "
-		  "samples than by calls: that of the samples is shown");
-	say_count(t, n->astray > all / 100 ? n->astray : 0, "samples",
-		  " in functions that were not open");
-}
-
-/* Where times come from, if the program told them while it was not recorded;
- * and why not, though there is a reference. */
-static void tell_as_it_runs(struct teller *t, const struct session *s,
-			    const char *count, const char *cpu)
-{
-	static const char *const of[] = {
-		[REFERENCE_RUN] = " of a run before", [REFERENCE_ONLY] = "",
-		[REFERENCE_OFF] = " while recording was off"
-	};
-	const struct reference *const r = &s->reference;
-	char unknown[OUT_NUMBER];
-
-	if (r->is_refused)
-		say(t, "the reference (%s, %s of CPU time) is not used: %s",
-		    count, cpu, r->kind != REFERENCE_RUN ?
-		    "no call is long enough to tell how much of that time was "
-		    "recorded; weft record --reference makes one that fits" :
-		    jit_off(s) > 0 ? "the recorded run took another CPU time, "
-		    "as LuaJIT's compiler was off" :
-		    "the recorded run did not do the same work, by its CPU "
-		    "time, or the machine was too busy: record again");
-	if (!(s->net.is_net & NET_REFERENCE))
-		return;
-	say(t, "self and total are those of the program as it runs unrecorded, "
-	    "but for waits, by %s of %s of CPU time%s, \302\261 one standard "
-	    "error (--raw: as recorded)", count, cpu, r->is_same_run ?
-	    " of a run of the same command" : of[r->kind]);
-	if (r->kind != REFERENCE_RUN && !r->is_same_run)
-		say(t, "the recorded part is %.3g \302\261 %.2g of that time, "
-		    "by its long calls", r->scale, r->error);
-	if (r->unknown > r->ns / 1000)
-		say(t, "%s of the reference is code that the recording did "
-		    "not see: NAME [sampled]",
-		    out_number_share(unknown, (uint64_t)r->unknown,
-				     (uint64_t)r->ns));
-}
-
-static void tell_reference(struct teller *t, const struct load *load)
-{
-	const struct session *const s = load->session;
-	const struct reference *const r = &s->reference;
-	char count[OUT_NUMBER], cpu[OUT_NUMBER];
-
-	if (load->is_raw || r->samples == 0)
-		return;
-	out_number_many(count, r->samples, "samples");
-	out_number_time(cpu, r->ns);
-	if (s->net.is_net & NET_REFERENCE && r->kind == REFERENCE_COUNTED)
-		say(t, "self and total are those of the run that counted "
-		    "calls, which bends them, by %s of %s of CPU time, "
-		    "\302\261 one standard error", count, cpu);
-	else
-		tell_as_it_runs(t, s, count, cpu);
-}
-
-/* What tables have of sampled Lua; *rest: of that, what no tick noted. */
-static ticks noted_time(const struct session *s, ticks *rest)
-{
-	ticks all = 0;
-
-	*rest = 0;
-	for (node_id id = 1; id <= cct_count(s->cct); id++) {
-		const struct cct_node *const n = cct_get(s->cct, id);
-
-		if (!(n->flags & CCT_NOTED))
-			continue;
-		all += n->self;
-		if (func_is_special(s->funcs, n->func, "[Lua, not noted]"))
-			*rest += n->self;
-	}
-	return all;
-}
-
-/* LuaJIT's profiler makes compiled code slower. */
-static void tell_price(struct teller *t, const struct session *s,
-		       uint64_t noted, uint64_t shown)
-{
-	char price[OUT_NUMBER], with[OUT_NUMBER], without[OUT_NUMBER];
-	bool is_jit = false;
-
-	for (size_t i = 0; i < s->vm_count; i++)
-		is_jit |= s->vms[i].abi == VM_LUAJIT &&
-			  (s->vms[i].flags & VM_SAMPLED);
-	if (!is_jit || noted == 0)
-		return;
-	if (!(s->net.is_net & NET_REFERENCE))
-		say(t, "the times of LuaJIT's functions include what ticks "
-		    "cost, which is up to half of a hot loop's time; weft "
-		    "record --reference tells how much it is in all");
-	else if (noted > shown + shown / 20)
-		say(t, "ticks cost LuaJIT %s: it took %s in the recording and "
-		    "%s in the reference. Which functions became slower is "
-		    "not known, so their times may be wrong by as much",
-		    out_number_time(price, (double)(noted - shown)),
-		    out_number_time(with, (double)noted),
-		    out_number_time(without, (double)shown));
-}
-
-/* Sampled Lua. */
-static void tell_noted(struct teller *t, const struct session *s)
-{
-	const uint64_t noted = SUM(s, noted), unnoted = SUM(s, unnoted);
-	const char *const at_times = session_note(s, "budget.lua");
-	char time[OUT_NUMBER], lacks[OUT_NUMBER];
-	ticks rest;
-	const ticks shown = noted_time(s, &rest);
-
-	out_number_time(time, (double)noted);
-	if (at_times)
-		say(t, "Lua was sampled at times, as the budget asked "
-		    "(%.400s): calls of its functions then are not counted, so "
-		    "that there were more than are shown (%s of CPU time was "
-		    "noted); weft record --lua exact counts all", at_times,
-		    time);
-	if (noted + unnoted == 0 && (at_times || !session_has_sampled_vm(s)))
-		return;
-	if (!at_times)
-		say(t, "Lua was sampled: its functions have times (%s of CPU "
-		    "time was noted, each tick as uncertain as its count; "
-		    "time without a core is with what runs Lua), and their "
-		    "calls are not known; weft record --lua exact counts "
-		    "them", time);
-	if (!at_times)
-		tell_price(t, s, noted, session_ns(s, shown));
-	if (unnoted <= (noted + unnoted) / 100)
-		return;
-	if (rest > 0)
-		say(t, "for %s more Lua ran, by samples, and did not note "
-		    "where: [Lua, not noted]",
-		    out_number_time(lacks, (double)session_ns(s, rest)));
-	else
-		say(t, "for %s more Lua may have run and could not note where: "
-		    "its callers have that time",
-		    out_number_time(lacks, (double)unnoted));
-}
-
 /* Turned off by hand, or not on at first. */
 static void tell_off(struct teller *t, const struct session *s)
 {
@@ -811,7 +527,7 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 		  "of clang++: what ran next may stand under them");
 	tell_snapshot(&t, s);
 	tell_left_out(&t, s);
-	tell_noted(&t, s);
+	completeness_noted(&t, s);
 	tell_off(&t, s);
 	tell_budget(&t, s);
 	tell_recordings(&t, s);
@@ -826,11 +542,7 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 		  "--max-nodes, in \"(deeper)\": calls and self are exact, "
 		  "totals may be too small");
 	tell_tick(&t, s);
-	tell_reference(&t, load);
-	tell_net(&t, load);
-	tell_calibrated(&t, load);
-	if (load->session->net.is_net && load->is_raw)
-		say(&t, "the times of other sessions are as recorded");
+	completeness_times(&t, load);
 	tell_lua(&t, load);
 	tell_trouble(&t, s);
 	tell_unnamed(&t, s);

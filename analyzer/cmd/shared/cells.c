@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The columns of a name that stands in a sentence or a stack. */
+/* How wide a name may be in a sentence or a stack, in columns. */
 enum { NAME_COLUMNS = 72 };
 
 char *cells_name(const char *name)

@@ -55,7 +55,7 @@ static uint64_t recording;       /* in which that is so */
 /* Each recording has a higher floor, which what threads have left of an earlier
  * one is below. INT64_MIN: it wants none, but links are led for an earlier. */
 static int64_t floor_, last_floor;
-#define FLOOR_STEP (INT64_C(1) << 50)
+#define FLOOR_STEP (INT64_C(1) << 40) /* above what is drawn: 2^38 */
 
 /* Of a thread. left: by how much it is above the floor, so many bytes are left
  * until its next sample. */
