@@ -712,17 +712,6 @@ void test_diff_matches_lua_of_another_name_or_line(void)
 		(const int[]){ 1, 0, -1, -1, 4 });
 }
 
-void test_diff_matches_lua_of_very_long_names(void)
-{
-	static char one[1500], two[1500];
-
-	memset(one, 'x', sizeof(one) - 1);
-	memset(two, 'y', sizeof(two) - 1);
-	matched((const struct script[]){ { "@a.lua", one, 5 }, { 0 } },
-		(const struct script[]){ { "@a.lua", two, 5 }, { 0 } },
-		(const int[]){ 0 });
-}
-
 /* One function for each name, in a build. */
 static struct session *natives(uint8_t build, const char *const *names,
 			       func_id *ids)
