@@ -7,7 +7,6 @@
 #include "analyzer/tables/callers.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- the hot function --------------------------------------------------- */
 
@@ -167,20 +166,6 @@ static void find_heap(struct work *w, const struct explain_heap *heap)
 
 ORDER_BY(compare_findings, struct explain_finding, DOWN(rank) ?: UP(kind))
 
-/* Does the function sleep for as long as the program says? */
-static bool is_sleep(struct func_table *funcs, func_id func)
-{
-	static const char *const names[] = { "nanosleep", "clock_nanosleep",
-		"usleep", "sleep", "thrd_sleep" };
-	const char *name = func_get(funcs, func)->name;
-
-	name += strspn(name, "_");
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(name, names[i]) == 0)
-			return func_is_libc(funcs, func);
-	return false;
-}
-
 /* A function that only sleeps, once a call, does so for its own caller: who
  * that is, for the most part, is told, and through what. Of calls that began
  * before the recording, only the sleeps are seen. */
@@ -231,16 +216,16 @@ enum { IDLE_RANK = 50 };
  * lock tells more than what waits: that may have the lock, or be idle. Threads
  * that do nothing but wait are. What sleeps because the program wants it, and
  * who is idle, come after all that takes time. */
-static ticks rank_of(const struct explain *e, const struct session *s,
-		     const struct explain_finding *f)
+static ticks rank_of(const struct work *w, const struct explain_finding *f)
 {
+	const struct explain *const e = w->out;
 	ticks rank = f->kind == EXPLAIN_JOIN ? UINT64_MAX : f->time;
 
 	if (f->kind != EXPLAIN_WAIT && f->kind != EXPLAIN_EVENT)
 		return rank;
 	if (f->is_idle)
 		return f->kind == EXPLAIN_EVENT ? f->time / IDLE_RANK : 0;
-	if (is_sleep(s->funcs, f->func))
+	if (work_is_for(w, f->func, SLEEP))
 		return 0;
 	for (size_t i = 0; i < e->count; i++)
 		if (e->finding[i].kind == EXPLAIN_LOCK &&
@@ -273,9 +258,9 @@ void explain_find(struct explain *e, struct session *s,
 	for (size_t i = 0; i < e->count; i++) {
 		struct explain_finding *const f = &e->finding[i];
 
-		f->rank = rank_of(e, s, f);
+		f->rank = rank_of(&w, f);
 		if (f->kind == EXPLAIN_WAIT && f->other != 0 &&
-		    is_sleep(s->funcs, f->func))
+		    work_is_for(&w, f->func, SLEEP))
 			pass_wrapper(&w, f);
 	}
 	order_sort(e->finding, e->count, compare_findings);

@@ -81,7 +81,8 @@ static struct explain_finding find_long(const struct work *w)
 	for (size_t i = 0; i < w->flat->count; i++) {
 		is_slow[i] = is_outlier(w, &rows[i]) &&
 			     is_busy(w, &rows[i], waits) &&
-			     !work_is_for(w, rows[i].f.func, EVENTS | INPUT);
+			     !work_is_for(w, rows[i].f.func,
+					  EVENTS | INPUT | SLEEP);
 		if (is_slow[i] && rows[i].max > most)
 			most = rows[i].max;
 	}

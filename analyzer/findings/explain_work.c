@@ -64,20 +64,24 @@ bool work_is_waiting(const struct work *w, const struct figures *f)
 
 bool work_is_for(const struct work *w, func_id func, unsigned what)
 {
-	static const char *const names[] = {
-		"accept", "accept4", "poll", "ppoll", "select", "pselect",
-		"epoll_wait", "epoll_pwait", "epoll_pwait2", "sigwait",
-		"sigwaitinfo", "sigtimedwait", "sigsuspend", "pause",
-		/* INPUT: */
-		"recv", "recvfrom", "recvmsg", "recvmmsg" };
-	enum { COUNT = sizeof(names) / sizeof(*names), FIRST_INPUT = 14 };
+	static const struct { const char *name; unsigned what; } calls[] = {
+		{ "accept", EVENTS }, { "accept4", EVENTS },
+		{ "poll", EVENTS }, { "ppoll", EVENTS }, { "select", EVENTS },
+		{ "pselect", EVENTS }, { "epoll_wait", EVENTS },
+		{ "epoll_pwait", EVENTS }, { "epoll_pwait2", EVENTS },
+		{ "sigwait", EVENTS }, { "sigwaitinfo", EVENTS },
+		{ "sigtimedwait", EVENTS }, { "sigsuspend", EVENTS },
+		{ "pause", EVENTS }, { "recv", INPUT }, { "recvfrom", INPUT },
+		{ "recvmsg", INPUT }, { "recvmmsg", INPUT },
+		{ "nanosleep", SLEEP }, { "clock_nanosleep", SLEEP },
+		{ "usleep", SLEEP }, { "sleep", SLEEP },
+		{ "thrd_sleep", SLEEP } };
 	struct func_table *const funcs = w->session->funcs;
 	const char *name = func_get(funcs, func)->name;
 
 	name += strspn(name, "_");
-	for (size_t i = what & EVENTS ? 0 : FIRST_INPUT;
-	     i < (size_t)(what & INPUT ? COUNT : FIRST_INPUT); i++)
-		if (strcmp(name, names[i]) == 0)
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if ((calls[i].what & what) && strcmp(name, calls[i].name) == 0)
 			return func_is_libc(funcs, func);
 	return false;
 }

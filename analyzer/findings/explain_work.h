@@ -75,8 +75,9 @@ bool work_is_waiting(const struct work *w, const struct figures *f);
 
 /* Calls of libc that wait until somebody wants something: events, and input. As
  * long as nobody does, they are not slow. A slow answer comes as input, too:
- * that calls wait for input is worth being told. */
-enum { EVENTS = 1, INPUT = 2 };
+ * that calls wait for input is worth being told. SLEEP is for as long as the
+ * program says: whoever asks for it is slow. */
+enum { EVENTS = 1, INPUT = 2, SLEEP = 4 };
 bool work_is_for(const struct work *w, func_id func, unsigned what);
 
 /* The caller for which the finding's function has most of a time, in all nodes:

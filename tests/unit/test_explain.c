@@ -283,6 +283,28 @@ void test_explain_who_sleeps_comes_last(void)
 	}
 }
 
+/* One sleep of 600 ms among short ones: the function that asked for it is slow,
+ * not the sleep. Any other function of libc is. */
+void test_explain_no_sleep_is_a_slow_call(void)
+{
+	const char *const names[] = { "nanosleep", "read" };
+
+	for (size_t i = 0; i < 2; i++) {
+		node_id main, waits;
+		uint64_t ms;
+
+		begin();
+		cct_collect_hist(session->cct);
+		main = put(0, "main", 1, 500, 0, 0);
+		waits = put(main, "waits", 100, 1, 698, 0);
+		for (unsigned k = 0; k < 100; k++)
+			cct_time(session->cct, waits, (k ? 1 : 600) * MS);
+		make_libc(cct_get(session->cct, waits)->func, names[i]);
+		CHECK_STR(find(EXPLAIN_SLOW, &ms), i == 0 ? "" : "read");
+		session_free(session);
+	}
+}
+
 /* C++'s library stands between libc and who waits. */
 void test_explain_names_who_calls_a_library(void)
 {
