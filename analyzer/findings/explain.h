@@ -39,10 +39,11 @@ struct explain_finding {
 	uint64_t calls;          /* of func; OFTEN: by other; SLEEP: sleeps;
 	                          * LOCK: waits; JOIN: threads */
 	uint64_t other_calls;    /* OFTEN: of other */
-	ticks time;              /* HOT, COLLECTOR: own; SLOW: the slowest call;
-	                          * OFTEN: of these calls; SLEEP: the longest;
-	                          * WAIT: off the CPU, in all, but not for want
-	                          * of a core; LOCK, EVENT: of all waits */
+	ticks time;              /* HOT, COLLECTOR: own; SLOW: the slowest call,
+	                          * without suspensions; OFTEN: of these
+	                          * calls; SLEEP: the longest; WAIT: off the
+	                          * CPU, in all, but not for want of a core;
+	                          * LOCK, EVENT: of all waits */
 	ticks error;             /* HOT, COLLECTOR: one standard error of
 	                          * that; 0: it is raw */
 	ticks typical;           /* SLOW: half of the calls took no longer;
@@ -52,10 +53,12 @@ struct explain_finding {
 	uint64_t few;            /* SLOW: a few calls stand apart from all
 	                          * others: so many; 0: only the slowest call is
 	                          * told, since that alone took long */
-	ticks least;             /* of these, the shortest */
+	ticks did, least;        /* of these, the longest and the shortest,
+	                          * without what does not count */
 	ticks on, blocked, ready; /* SLOW: what they, or the slowest one, were
 	                          * on the CPU, asleep, and without a core;
-	                          * all 0: not known */
+	                          * all 0: not known; */
+	ticks suspended;         /* and beside that, as coroutines */
 	ticks rank;              /* by which findings are sorted */
 	bool is_idle;            /* WAIT, EVENT: of threads that hardly do
 	                          * anything else; SLOW: what the calls slept
@@ -173,8 +176,9 @@ bool explain_keeps(const struct explain_heap *);
 void explain_find(struct explain *, struct session *,
 		  const struct explain_seen *);
 
-/* A call, and of its time what was off the CPU and without a core. */
-struct explain_call { ticks total, off, ready; };
+/* A call; of its time what was off the CPU and without a core; how long it was
+ * suspended, which is no part of it; and what it did itself (explain_judge). */
+struct explain_call { ticks total, off, ready, suspended, did; };
 
 /* Below the suspect threads may have been idle: what its calls slept does not
  * make them slow. */

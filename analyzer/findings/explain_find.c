@@ -280,10 +280,10 @@ void explain_settle(struct explain *e)
 			if (s->finding.few == 0)
 				continue;
 			if (pass == 0)
-				most = MAX(most, s->finding.time);
-			else if (s->finding.time >= most / 10 * 8 &&
+				most = MAX(most, s->finding.did);
+			else if (s->finding.did >= most / 10 * 8 &&
 				 (!best ||
-				  s->finding.time < best->finding.time))
+				  s->finding.did < best->finding.did))
 				best = s;
 		}
 	if (!best)
@@ -292,6 +292,6 @@ void explain_settle(struct explain *e)
 		f++;
 	e->count += f == e->finding + e->count;
 	*f = best->finding;
-	f->rank = f->time;
+	f->rank = f->did;
 	order_sort(e->finding, e->count, compare_findings);
 }

@@ -244,8 +244,7 @@ void explain_find_slow(struct work *w)
 		find_few(w);
 }
 
-/* Sorted by what they did themselves, which is put into total. */
-ORDER_BY(compare_calls, struct explain_call, DOWN(total))
+ORDER_BY(compare_calls, struct explain_call, DOWN(did))
 
 static bool is_apart(ticks call, ticks next, uint64_t count)
 {
@@ -268,13 +267,13 @@ static uint64_t count_apart(const struct explain *e,
 
 	for (size_t i = 0; i < n && i < s->most; i++) {
 		const size_t k = i + 1 + (i + 1) / FEW_APART;
-		const ticks next = k < n ? call[k].total : 0;
+		const ticks next = k < n ? call[k].did : 0;
 
-		if (call[i].total / SLOW_TIMES < s->finding.typical)
+		if (call[i].did / SLOW_TIMES < s->finding.typical)
 			break;
-		sum += call[i].total;
+		sum += call[i].did;
 		if (sum >= e->matters &&
-		    is_apart(call[i].total, MAX(next, others), i + 1))
+		    is_apart(call[i].did, MAX(next, others), i + 1))
 			apart = i + 1;
 	}
 	return apart;
@@ -289,23 +288,21 @@ void explain_judge(const struct explain *e, struct explain_suspect *s,
 	for (size_t i = 0; i < n; i++) {
 		const ticks out = is_idle ? call[i].off : call[i].ready;
 
-		call[i].total -= MIN(out, call[i].total);
+		call[i].did = call[i].total - MIN(out, call[i].total);
 	}
 	order_sort(call, n, compare_calls);
 	f->few = count_apart(e, s, call, n, n < EXPLAIN_LONGEST ? 0 :
-			     call[n - 1].total);
+			     call[n - 1].did);
 	if (f->few == 0)
 		return;
 	f->is_idle = is_idle;
 	f->time = call[0].total;
-	f->least = call[f->few - 1].total;
+	f->did = call[0].did;
+	f->least = call[f->few - 1].did;
 	for (size_t i = 0; i < f->few; i++) {
-		const ticks blocked = figures_blocked(call[i].off,
-						      call[i].ready);
-
-		f->on += call[i].total - (is_idle ? 0 :
-					  MIN(blocked, call[i].total));
-		f->blocked += blocked;
+		f->on += call[i].total - MIN(call[i].off, call[i].total);
+		f->blocked += figures_blocked(call[i].off, call[i].ready);
 		f->ready += call[i].ready;
+		f->suspended += call[i].suspended;
 	}
 }

@@ -163,30 +163,40 @@ static char *parts_of(struct teller *t, const struct explain_finding *f)
 	return all;
 }
 
+/* How many calls, and how long: of several, without what does not count. */
+static char *tell_slowest(struct teller *t, const struct explain_finding *f)
+{
+	const bool counts = f->is_idle ? f->blocked + f->ready == 0 :
+			    f->ready == 0;
+
+	if (f->few < 2)
+		return mem_print("One call of %s took %s.", said(t, f->func),
+				 time_of(t, f->time));
+	return mem_print("%s of %s took %s or more%s, the longest %s.",
+			 count_of(t, f->few, "calls"), said(t, f->func),
+			 time_of(t, f->least), counts ? "" : f->is_idle ?
+			 " on the CPU" : " without waits for a core",
+			 time_of(t, f->did));
+}
+
 static char *tell_slow(struct teller *t, const struct explain_finding *f)
 {
-	char collected[80] = "", *const parts = parts_of(t, f), *text;
+	char collected[80] = "", suspended[80] = "";
+	char *const slowest = tell_slowest(t, f), *const parts = parts_of(t, f);
+	char *text;
 
 	if (f->collecting > 0)
 		snprintf(collected, sizeof(collected), " Lua collected garbage "
 			 "for %s of that.", time_of(t, f->collecting));
-	if (f->few > 1)
-		text = mem_print("%s of %s took %s or more, the longest %s.%s%s"
-				 "%s Half of its %s took %s or less.",
-				 count_of(t, f->few, "calls"),
-				 said(t, f->func), time_of(t, f->least),
-				 time_of(t, f->time), collected, parts,
-				 parts[0] ? "." : "",
-				 count_of(t, f->calls, "calls"),
-				 time_of(t, f->typical));
-	else
-		text = mem_print("One call of %s took %s.%s%s%s Half of its %s "
-				 "took %s or less.", said(t, f->func),
-				 time_of(t, f->time), collected, parts,
-				 parts[0] ? "." : "",
-				 count_of(t, f->calls, "calls"),
-				 time_of(t, f->typical));
-	mem_free(parts);
+	if (f->suspended > f->time / 100)
+		snprintf(suspended, sizeof(suspended), " Beside that, %s "
+			 "suspended for %s.", f->few > 1 ? "they were" :
+			 "it was", time_of(t, f->suspended));
+	text = mem_print("%s%s%s%s%s Half of its %s took %s or less.", slowest,
+			 collected, parts, parts[0] ? "." : "", suspended,
+			 count_of(t, f->calls, "calls"),
+			 time_of(t, f->typical));
+	mem_free_all(slowest, parts);
 	return text;
 }
 
@@ -557,6 +567,8 @@ static void json_slow(struct teller *t, const struct explain_finding *f)
 	}
 	if (f->collecting)
 		json_time(t, "collecting_ns", f->collecting);
+	if (f->suspended)
+		json_time(t, "suspended_ns", f->suspended);
 	if (f->kind == EXPLAIN_SLOW && t->found->has_switches &&
 	    f->on + f->blocked + f->ready > 0) {
 		json_time(t, "cpu_ns", f->on);

@@ -498,7 +498,8 @@ static void judge(const struct explain *e, struct explain_suspect *suspect,
 
 		if (slow_knows_switches(c))
 			call[n++] = (struct explain_call){ c->total,
-				c->parts.off, c->parts.ready };
+				c->parts.off, c->parts.ready, c->suspended,
+				0 };
 	}
 	explain_judge(e, suspect, call, n);
 	if (n > 0)
@@ -531,6 +532,8 @@ static int see_suspects(struct load *load, struct explain *e)
 
 static void take_parts(struct explain_finding *f, const struct slow_call *c)
 {
+	f->time = c->total;
+	f->suspended = c->suspended;
 	f->collecting = c->parts.collecting;
 	if (!slow_knows_switches(c))
 		return;
