@@ -34,6 +34,9 @@ struct explain_finding {
 	                          * others go on; 0: not known */
 	bool is_most;            /* HOT, WAIT, COLLECTOR: that is more than half
 	                          * of it */
+	ticks untold;            /* HOT: of time, what C functions that it calls
+	                          * have, if LuaJIT does not tell when these
+	                          * return: that may be its own */
 	func_id through;         /* WAIT: what other calls, which does nothing
 	                          * but sleep; or 0 */
 	uint64_t calls;          /* of func; OFTEN: by other; SLEEP: sleeps;

@@ -8,49 +8,94 @@
 
 #include <math.h>
 
-/* ---- the hot function --------------------------------------------------- */
+/* ---- the hot function ---------------------------------------------------
+ * LuaJIT does not tell when some C functions return. What they seem to take is
+ * theirs or their caller's, so that has both: no more is known. */
+
+static node_id who_told(const struct work *w, node_id id)
+{
+	struct cct *const t = w->session->cct;
+	struct func_table *const funcs = w->session->funcs;
+	node_id at = id;
+
+	while (func_get(funcs, cct_get(t, at)->func)->untold_return)
+		at = cct_get(t, at)->parent;
+	return cct_get(t, at)->func ? at : id;
+}
+
+/* By function, what each has itself; the same by node in w->self. The caller
+ * frees both arrays. */
+static struct figures *sum_up_own(struct work *w)
+{
+	struct cct *const t = w->session->cct;
+	struct figures *const own = mem_alloc(
+		(func_count(w->session->funcs) + 1) * sizeof(*own));
+
+	w->self = mem_alloc((cct_count(t) + 1) * sizeof(*w->self));
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const node_id by = who_told(w, id);
+		struct figures *const f = &own[cct_get(t, by)->func];
+
+		f->func = cct_get(t, by)->func;
+		w->self[by] += cct_get(t, id)->self;
+		figures_add_self(f, t, id);
+		if (by == id)
+			figures_add_division(f, t, id);
+		else if (cct_is_net(t))
+			cct_division_add_given(&f->given, t, id);
+	}
+	return own;
+}
 
 static ticks self_at(const struct work *w, node_id id)
 {
-	return cct_get(w->session->cct, id)->self;
+	return w->self[id];
 }
 
 /* If it has as much of the time. */
 static void add_hot(struct work *w, enum explain_kind kind,
-		    const struct flat_row *row, double share)
+		    const struct flat_row *row, const struct figures *own,
+		    double share)
 {
 	struct explain_finding *f;
 
-	if (!work_is_long(w, work_on_cpu(w, row), share))
+	if (!work_is_long(w, work_on_cpu(w, own), share))
 		return;
 	f = work_add(w, kind, row->f.func);
 	work_find_caller(w, f, self_at);
 	f->calls = row->f.calls;
-	f->time = work_on_cpu(w, row);
-	f->error = (ticks)sqrt(row->f.self_variance +
-			       cct_division_variance(&row->f.division) +
-			       cct_division_variance(&row->f.given));
+	f->time = work_on_cpu(w, own);
+	f->untold = f->time - MIN(work_on_cpu(w, &row->f), f->time);
+	f->error = (ticks)sqrt(own->self_variance +
+			       cct_division_variance(&own->division) +
+			       cct_division_variance(&own->given));
 	f->share = (double)f->time / (double)w->cpu;
 }
 
 static void find_hot(struct work *w)
 {
+	struct figures *const own = sum_up_own(w);
 	const struct flat_row *best = NULL;
 
 	for (size_t i = 0; i < w->flat->count; i++) {
 		const struct flat_row *const row = &w->flat->rows[i];
+		const struct figures *const f = &own[row->f.func];
 
 		if (func_is_special(w->session->funcs, row->f.func,
 				    "[garbage collector]"))
-			add_hot(w, EXPLAIN_COLLECTOR, row, COLLECTOR_SHARE);
-		else if (!best || work_on_cpu(w, row) > work_on_cpu(w, best))
+			add_hot(w, EXPLAIN_COLLECTOR, row, f, COLLECTOR_SHARE);
+		else if (!best || work_on_cpu(w, f) >
+				  work_on_cpu(w, &own[best->f.func]))
 			best = row;
 	}
-	if (!best || w->cpu == 0)
-		return;
-	w->out->top = best->f.func;
-	w->out->top_share = (double)work_on_cpu(w, best) / (double)w->cpu;
-	add_hot(w, EXPLAIN_HOT, best, HOT_SHARE);
+	if (best && w->cpu > 0) {
+		const struct figures *const f = &own[best->f.func];
+
+		w->out->top = best->f.func;
+		w->out->top_share = (double)work_on_cpu(w, f) / (double)w->cpu;
+		add_hot(w, EXPLAIN_HOT, best, f, HOT_SHARE);
+	}
+	mem_free_all(own, w->self);
 }
 
 /* ---- the function that is called too often ------------------------------ */
@@ -241,7 +286,7 @@ void explain_find(struct explain *e, struct session *s,
 
 	*e = (struct explain){ .has_switches = w.flat->has_switches };
 	for (size_t i = 0; i < w.flat->count; i++)
-		w.cpu += work_on_cpu(&w, &w.flat->rows[i]);
+		w.cpu += work_on_cpu(&w, &w.flat->rows[i].f);
 	work_measure(&w);
 	find_hot(&w);
 	e->matters = (ticks)(LEAST_SHARE * (double)w.elapsed);

@@ -38,9 +38,15 @@ static ticks *waits_below(const struct work *w)
 	return most;
 }
 
+/* When it returns is not known, nor what a call took. */
+static bool is_untold(const struct work *w, const struct flat_row *row)
+{
+	return func_get(w->session->funcs, row->f.func)->untold_return != 0;
+}
+
 static bool is_outlier(const struct work *w, const struct flat_row *row)
 {
-	return row->f.calls >= SLOW_CALLS &&
+	return row->f.calls >= SLOW_CALLS && !is_untold(w, row) &&
 	       row->max / SLOW_TIMES >= row->p50 &&
 	       work_is_long(w, row->max - row->p50, LONG_SHARE);
 }
@@ -109,7 +115,7 @@ struct few {
 
 static bool may_be_few(const struct work *w, const struct flat_row *row)
 {
-	return row->f.calls >= FEW_CALLS &&
+	return row->f.calls >= FEW_CALLS && !is_untold(w, row) &&
 	       row->max / SLOW_TIMES >= row->p50 &&
 	       !work_is_waiting(w, &row->f) &&
 	       !func_is_libc(w->session->funcs, row->f.func);

@@ -23,10 +23,10 @@ static bool is_known_wait(const struct work *w, func_id func)
 	return !w->out->has_switches && func_is_libc(w->session->funcs, func);
 }
 
-ticks work_on_cpu(const struct work *w, const struct flat_row *row)
+ticks work_on_cpu(const struct work *w, const struct figures *f)
 {
-	return is_known_wait(w, row->f.func) ? 0 :
-	       w->out->has_switches ? row->f.cpu : row->f.self;
+	return is_known_wait(w, f->func) ? 0 :
+	       w->out->has_switches ? f->cpu : f->self;
 }
 
 bool work_matters(const struct work *w, ticks time)

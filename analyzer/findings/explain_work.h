@@ -49,6 +49,8 @@ struct work {
 	struct explain *out;
 	struct session *session;
 	struct flat *flat;
+	ticks *self;             /* by node, while the hot function is
+	                          * searched */
 	ticks cpu;               /* of all functions */
 	ticks elapsed;           /* in the thread that was recorded longest */
 	ticks idle;              /* of that: no thread ran or could have run,
@@ -63,7 +65,7 @@ void work_measure(struct work *w);
 
 /* How long a function ran, and whether a time is worth being told, or long for
  * that share of all the time on the CPU. */
-ticks work_on_cpu(const struct work *w, const struct flat_row *row);
+ticks work_on_cpu(const struct work *w, const struct figures *f);
 bool work_matters(const struct work *w, ticks time);
 bool work_is_long(const struct work *w, ticks time, double share);
 

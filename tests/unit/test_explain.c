@@ -382,6 +382,37 @@ void test_explain_names_who_calls_what_sleeps(void)
 	}
 }
 
+/* LuaJIT does not tell when clock returns: what it seems to take is its
+ * caller's, or that of what called both. Without one it keeps it. */
+void test_explain_gives_untold_time_to_the_caller(void)
+{
+	for (int i = 0; i < 3; i++) {
+		node_id main, by, clock;
+		uint64_t ms;
+
+		begin();
+		cct_collect_hist(session->cct);
+		main = put(0, "main", 1, 100, 0, 0);
+		by = i == 2 ? 0 : put(main, i ? "pcall" : "relax", 50, 1, 0, 0);
+		clock = put(by, "clock", 100, 700, 0, 0);
+		for (unsigned k = 0; k < 100; k++)
+			cct_time(session->cct, clock, (k ? 2 : 502) * MS);
+		func_set_untold_return(session->funcs,
+				       cct_get(session->cct, clock)->func);
+		if (i == 1)
+			func_set_untold_return(session->funcs,
+				cct_get(session->cct, by)->func);
+		check(EXPLAIN_HOT, i == 2 ? "clock" : i ? "main" : "relax",
+		      i == 2 ? 700 : i ? 801 : 701);
+		CHECK_EQ(found.finding[0].untold / MS, i == 2 ? 0 : i ? 701 :
+			 700);
+		CHECK_STR(i ? "main" : func_get(session->funcs,
+			  found.finding[0].other)->name, "main");
+		CHECK_STR(find(EXPLAIN_SLOW, &ms), "");
+		session_free(session);
+	}
+}
+
 /* Who has most of the time is known, though it is no finding. */
 void test_explain_knows_the_hottest(void)
 {

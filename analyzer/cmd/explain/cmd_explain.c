@@ -122,9 +122,26 @@ static char *tell_uncounted(struct teller *t, const struct explain_finding *f)
 			 said(t, f->other));
 }
 
+/* A part of the time may be its own, or not. */
+static char *tell_untold(struct teller *t, const struct explain_finding *f)
+{
+	return mem_print("%s takes %s of the time%s, itself or in C functions "
+			 "that it calls: %s in %s, %s each. %s of that is for "
+			 "%s. LuaJIT does not tell when these functions "
+			 "return: weft record --lua sampled tells who has the "
+			 "time.", said(t, f->func), share_of(t, f->share),
+			 t->found->has_switches ? " on the CPU" : "",
+			 own_of(t, f), count_of(t, f->calls, "calls"),
+			 time_of(t, f->calls ? f->time / f->calls : 0),
+			 part_of(f), said(t, f->other));
+}
+
 static char *tell_hot(struct teller *t, const struct explain_finding *f)
 {
 	const struct func *const of = func_get(t->session->funcs, f->func);
+
+	if (f->untold > f->time / 20)
+		return tell_untold(t, f);
 
 	/* A budget may have sampled it at times. */
 	if (f->calls == 0 || (of->kind == FUNC_LUA && of->noted))
