@@ -25,6 +25,10 @@ if [ "${1-}" = --inside ]; then
 	mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 	mount -t devpts -o newinstance,ptmxmode=666 devpts "$root/dev/pts"
 	mkdir -m 1777 "$root/run/lock"
+	# Scripts name these by their paths.
+	for name in ${NATIVE-}; do
+		mount --bind "$root/native/usr/bin/$name" "$root/usr/bin/$name"
+	done
 	exec chroot "$root" "$@"
 fi
 
@@ -44,41 +48,107 @@ fi
 }
 mkdir -p "$DEBIANS"
 root=$(cd "$DEBIANS" && pwd)/$name
-# A run that was cut off leaves no half of one under its name.
-if [ ! -e "$root" ]; then
-	rm -rf "$root.new"
-	debootstrap --arch="$arch" --variant=minbase --include=make "$suite" \
-		"$root.new" "$MIRROR" >"$root.log" 2>&1 || {
-		tail "$root.log" >&2
+# bootstrap ARCH FOLDER PACKAGES: a run that was cut off leaves no half of a
+# Debian under its name.
+bootstrap() {
+	[ ! -e "$2" ] || return 0
+	rm -rf "$2.new"
+	debootstrap --arch="$1" --variant=minbase --include="$3" "$suite" \
+		"$2.new" "$MIRROR" >"$2.log" 2>&1 || {
+		tail "$2.log" >&2
 		exit 1
 	}
-	mv "$root.new" "$root"
-fi
+	mv "$2.new" "$2"
+}
+bootstrap "$arch" "$root" make
 cp /etc/resolv.conf "$root/etc/"
 [ -e "$root/weft/.git" ] || git init -q "$root/weft"
 git -C "$root/weft" fetch -q "$PWD" HEAD
 git -C "$root/weft" reset -q --hard FETCH_HEAD
 git -C "$root/weft" clean -qfd
 
+path=/native/first:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 inside() {
 	# shellcheck disable=SC2016
-	unshare --mount --propagation private --pid --fork --kill-child \
-		sh "$PWD/tests/in-debian.sh" --inside "$root" \
+	NATIVE=$natives unshare --mount --propagation private --pid --fork \
+		--kill-child sh "$PWD/tests/in-debian.sh" --inside "$root" \
 		env -i HOME=/root TERM=dumb LC_ALL=C ${JOBS:+JOBS="$JOBS"} \
 		${emulated:+EMULATED="$emulated"} \
-		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+		${emulated:+ASAN_OPTIONS=verify_asan_link_order=0} \
+		PATH="$path" \
 		sh -c 'cd /weft && exec "$@"' in-debian "$@"
 }
 
-# What that emulation lacks is in a library that every program there loads;
-# tests that need more are left out by name (tests/emulated.txt).
-emulated=
+emulated=''
+natives=''
 [ "$arch" = "$(dpkg --print-architecture)" ] || emulated=$arch
+
+# An emulated compiler makes three objects a minute. So a Debian of the same
+# suite and of this machine's architecture is in /native there, and its compilers
+# and tools come first in PATH: they make programs of the other architecture, by
+# that one's libraries, and the kernel runs them without qemu. What tests record
+# is emulated: weft, programs, sh, and what is not named here.
+native() {
+	here=$(uname -m)-linux-gnu there=$(inside uname -m)-linux-gnu
+	n=$root/native
+	bootstrap "$(dpkg --print-architecture)" "$n" \
+		"gcc-$there,g++-$there,clang,make,jq"
+	ln -sfn native/lib64 "$root/lib64"
+	ln -sfn "../../native/usr/lib/$here" "$root/usr/lib/$here"
+	# The other Debian's libraries, in which linkers name each other by path.
+	for d in "$n/usr/$there/lib" "$n"/usr/lib/llvm-*/lib/clang; do
+		rm -rf "$d"
+	done
+	ln -s "/usr/lib/$there" "$n/usr/$there/lib"
+	for d in "$n"/usr/lib/llvm-*; do
+		ln -s "${d#"$n"}/lib/clang" "$d/lib/"
+		for name in clang clang++; do
+			printf '%s\n' "--target=$there" "-L${d#"$n"}/lib" \
+				>"$d/bin/$name.cfg"
+		done
+	done
+	mkdir -p "$n/first"
+	for name in ar as gcc g++ ld nm objcopy objdump ranlib readelf strip \
+		strings addr2line c++filt; do
+		ln -sf "../usr/bin/$there-$name" "$n/first/$name"
+	done
+	# clang's linker, and two names for one compiler.
+	ln -sf ld "$n/first/$there-ld"
+	ln -sf gcc "$n/first/cc"
+	ln -sf g++ "$n/first/c++"
+	for name in clang clang++ make bash sed grep find xargs diff cmp jq \
+		tar dpkg-deb sort head tail cut tr uniq wc seq mktemp rm mkdir \
+		cp mv ln basename dirname chmod touch ls date tee stat du comm \
+		join paste od expr; do
+		ln -sf "../usr/bin/$name" "$n/first/"
+	done
+	ln -sf ../usr/bin/mawk "$n/first/awk"
+	# apt, too: that one's packages, and dpkg itself is that one's.
+	ln -sf ../usr/bin/apt-get ../usr/bin/apt-cache "$n/first/"
+	cat >"$root/etc/apt/apt.conf.d/native" <<-end
+		APT::Architecture "$arch";
+		APT::Architectures { "$arch"; };
+		Dir::Bin::methods "/native/usr/lib/apt/methods";
+		DPkg::Path "$path";
+	end
+}
+
+# What that emulation lacks is in a library that every program there loads;
+# tests that need more are left out by name (tests/emulated.txt). It is found by
+# its architecture: what is native loads an empty one. sh is native only while
+# packages are installed, as tests record it.
 if [ -n "$emulated" ] && [ ! -e "$root/etc/ld.so.preload" ]; then
-	inside sh -c 'tests/deps.sh build && gcc -O2 -shared -fPIC -D_GNU_SOURCE \
-		-o /usr/lib/emulated.so tests/emulated.c &&
-		echo /usr/lib/emulated.so >/etc/ld.so.preload'
+	native
+	natives="bash dash perl"
+	inside tests/deps.sh build test
+	ln -sf libdl.so.2 "$n/usr/lib/$here/emulated.so"
+	# shellcheck disable=SC2016
+	inside sh -c 'gcc -O2 -shared -fPIC -D_GNU_SOURCE \
+		-o "$0/emulated.so" tests/emulated.c &&
+		echo "/usr/\$LIB/emulated.so" >/etc/ld.so.preload' \
+		"/usr/lib/$there"
 fi
+[ -z "$emulated" ] || natives=bash
 if [ $# -gt 0 ]; then
 	inside "$@"
 	exit

@@ -18,7 +18,8 @@
 # as long without DEEP=1. UNTIL=SECONDS, of date +%s: what has not begun then is
 # skipped. SLOWEST=N lists the N tests that used most processor time. QUICK=1 runs
 # what needs no recording and no sanitizer: check/, unit/, replay/ and cli/.
-# EMULATED=ARCH, which in-debian.sh sets, skips what emulated.txt names.
+# EMULATED=ARCH, which in-debian.sh sets, skips what emulated.txt names, and
+# sets limits of time four times as long.
 # Tests that could check less, as the kernel shows weft neither samples nor
 # switches (no_switches in lib.sh), are counted before the last line.
 # A test that fails is run once more when all others have ended, unless it crashed
@@ -33,6 +34,7 @@ case $B in
 esac
 export B WEFT=$B/bin/weft LC_ALL=C
 self=$PWD/tests/run.sh
+[ -z "${EMULATED-}" ] || export RECORD_LIMIT=1200
 
 [ -x "$WEFT" ] || {
 	echo "$B has no weft yet; this builds all that tests need:" \
@@ -104,6 +106,7 @@ one() {
 		return 0
 	fi
 	limit=$(limit_of "$file")
+	[ -z "${EMULATED-}" ] || limit=$((${limit:-600} * 4))
 	export T=$RESULTS/tmp/$key
 	# Recordings of other tests cannot be found, nor stopped, from here.
 	export XDG_RUNTIME_DIR=$RESULTS/run/$key
@@ -111,7 +114,7 @@ one() {
 	local began=$SECONDS status=0
 	case $kind in
 	unit) in_time 5 "${limit:-600}" "$file" ;;
-	replay) in_time 5 300 "$with/tests/run_replay" "$file" ;;
+	replay) in_time 5 "${limit:-300}" "$with/tests/run_replay" "$file" ;;
 	*) in_time 10 "${limit:-600}" "$file" ${with:+"$with"} ;;
 	esac >"$out" 2>&1 </dev/null || status=$?
 	# What a test that fails leaves running would slow down all others.
