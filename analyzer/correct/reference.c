@@ -383,6 +383,38 @@ static bool is_same_build(const struct join *j)
 	return is_same;
 }
 
+/* Ticks on the CPU that were recorded: as they are, and net. */
+struct recorded { double raw, net; };
+
+static struct recorded recorded_time(const struct session *s)
+{
+	struct recorded of = { 0, 0 };
+
+	for (node_id id = 1; id <= cct_count(s->cct); id++) {
+		const double off = (double)cct_cpu_of(s->cct, id).off;
+
+		of.raw += fmax((double)cct_sampled_of(s->cct, id)->raw - off,
+			       0);
+		of.net += fmax((double)cct_get(s->cct, id)->self - off, 0);
+	}
+	return of;
+}
+
+/* By the CPU time of the two, if they are of one build, as in calls that say
+ * nothing of how long they took. Of what recording cost, half may be work of
+ * the program that hooks hide. */
+static bool time_scale(const struct join *j, double *scale, double *error)
+{
+	const struct session *const s = j->session;
+	const struct reference *const r = &s->reference;
+	const struct recorded of = recorded_time(s);
+
+	*scale = of.net / r->ns;
+	*error = hypot(0.03 * of.net, (of.raw - of.net) / 2) / r->ns;
+	return s->net.is_net && !j->interpreted &&
+	       (r->kind == REFERENCE_OFF || is_same_build(j));
+}
+
 /* Did the run do the same work as the recorded one? Recording makes no program
  * faster; and what it leaves of the program's own time is not more than that,
  * but for what hooks do to caches. A build without hooks may be much faster. */
@@ -390,18 +422,11 @@ static bool is_same_work(const struct join *j)
 {
 	const struct session *const s = j->session;
 	const double tick = (double)s->tick_hz / 1e9;
-	struct cct *const t = s->cct;
-	double raw = 0, net = 0;
+	const struct recorded of = recorded_time(s);
 
-	for (node_id id = 1; id <= cct_count(t); id++) {
-		const double off = (double)cct_cpu_of(t, id).off;
-
-		raw += fmax((double)cct_sampled_of(t, id)->raw - off, 0);
-		net += fmax((double)cct_get(t, id)->self - off, 0);
-	}
-	return raw > 0.9 * tick * s->reference.ns &&
+	return of.raw > 0.9 * tick * s->reference.ns &&
 	       (!s->net.is_net || !is_same_build(j) ||
-		net < 2 * tick * s->reference.ns);
+		of.net < 2 * tick * s->reference.ns);
 }
 
 /* ---- division ----------------------------------------------------------- */
@@ -554,14 +579,9 @@ static double scale_of_counted(const struct session *s)
 {
 	const double own = (double)(s->net.own + s->net.other);
 	const double all = own + (double)s->net.probe;
-	double ran = 0;
 
-	for (node_id id = 1; id <= cct_count(s->cct); id++) {
-		const double off = (double)cct_cpu_of(s->cct, id).off;
-
-		ran += fmax((double)cct_sampled_of(s->cct, id)->raw - off, 0);
-	}
-	return (all > 0 ? own / all : 1) * ran / s->reference.ns;
+	return (all > 0 ? own / all : 1) * recorded_time(s).raw /
+	       s->reference.ns;
 }
 
 /* They have times now. */
@@ -573,22 +593,30 @@ static void time_counted(struct session *s)
 }
 
 /* Of the same command, it is as long as the recorded run, unless long calls
- * tell otherwise. False: nothing tells. */
+ * tell otherwise; else the better of two ways tells. False: nothing does. */
 static bool find_length(struct join *j, double *scale, double *error)
 {
 	struct session *const s = j->session;
 	struct reference *const r = &s->reference;
 	const double same = *scale;
+	double by_time, doubt;
 	const bool is_told = fit_scale(j, s->net.is_net & NET_SAMPLED, scale,
 				       error) && *error <= *scale / 2;
 
 	r->is_same_run = r->is_same_run && is_same_work(j) &&
 		(!is_told || fabs(*scale - same) <= 3 * *error);
-	if (!r->is_same_run)
-		return is_told;
-	*scale = same;
-	*error = 0;
-	return true;
+	if (r->is_same_run) {
+		*scale = same;
+		*error = 0;
+		return true;
+	}
+	r->is_by_time = time_scale(j, &by_time, &doubt) &&
+		doubt <= by_time / 2 && (!is_told || doubt < *error);
+	if (r->is_by_time) {
+		*scale = by_time;
+		*error = doubt;
+	}
+	return is_told || r->is_by_time;
 }
 
 /* False: nothing can be taken from the reference. */

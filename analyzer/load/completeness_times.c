@@ -98,6 +98,28 @@ static void tell_net(struct teller *t, const struct load *load)
 		  " in functions that were not open");
 }
 
+static const char *why_refused(const struct session *s)
+{
+	const bool is_jit_off = completeness_jit_off(s) > 0;
+
+	if (s->reference.kind == REFERENCE_RUN)
+		return is_jit_off ?
+		       "the recorded run took another CPU time, as LuaJIT's "
+		       "compiler was off" :
+		       "the recorded run did not do the same work, by its CPU "
+		       "time, or the machine was too busy: record again";
+	if (is_jit_off)
+		return "nothing tells how much of that time was recorded, as "
+		       "LuaJIT's compiler was off; weft record --lua sampled "
+		       "leaves it on";
+	if (s->reference.kind == REFERENCE_OFF)
+		return "nothing tells how much of that time was recorded: no "
+		       "call is long, and recording took most of the CPU "
+		       "time; weft trim names what to leave out";
+	return "no call is long enough to tell how much of that time was "
+	       "recorded; weft record --reference makes one that fits";
+}
+
 /* Where times come from, if the program told them while it was not recorded;
  * and why not, though there is a reference. */
 static void tell_as_it_runs(struct teller *t, const struct session *s,
@@ -112,14 +134,7 @@ static void tell_as_it_runs(struct teller *t, const struct session *s,
 
 	if (r->is_refused)
 		say(t, "the reference (%s, %s of CPU time) is not used: %s",
-		    count, cpu, r->kind != REFERENCE_RUN ?
-		    "no call is long enough to tell how much of that time was "
-		    "recorded; weft record --reference makes one that fits" :
-		    completeness_jit_off(s) > 0 ?
-		    "the recorded run took another CPU time, as LuaJIT's "
-		    "compiler was off" :
-		    "the recorded run did not do the same work, by its CPU "
-		    "time, or the machine was too busy: record again");
+		    count, cpu, why_refused(s));
 	if (!(s->net.is_net & NET_REFERENCE))
 		return;
 	say(t, "self and total are those of the program as it runs unrecorded, "
@@ -128,7 +143,8 @@ static void tell_as_it_runs(struct teller *t, const struct session *s,
 	    " of a run of the same command" : of[r->kind]);
 	if (r->kind != REFERENCE_RUN && !r->is_same_run)
 		say(t, "the recorded part is %.3g \302\261 %.2g of that time, "
-		    "by its long calls", r->scale, r->error);
+		    "by its %s", r->scale, r->error, r->is_by_time ?
+		    "CPU time" : "long calls");
 	if (r->unknown > r->ns / 1000)
 		say(t, "%s of the reference is code that the recording did "
 		    "not see: NAME [sampled]",

@@ -208,6 +208,8 @@ struct reference {
 	bool is_same_run;          /* REFERENCE_ONLY: of the same command, each
 	                            * from begin to end, and its work is as long
 	                            * (until reference_apply: it may be) */
+	bool is_by_time;           /* its scale is that of CPU time, not of long
+	                            * calls */
 	bool is_refused;           /* it is of other work, or nothing tells how
 	                            * much of its time was recorded */
 };

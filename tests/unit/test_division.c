@@ -574,3 +574,30 @@ void test_division_a_scale_that_nothing_tells_is_refused(void)
 		session_free(s);
 	}
 }
+
+/* Short calls alone, of which recording took a third, or none: the CPU time of
+ * both tells how much was recorded, of the same process or build. */
+void test_division_cpu_time_tells_the_scale_where_calls_are_short(void)
+{
+	for (unsigned probes = 0; probes <= 100; probes += 100) {
+		node_id at;
+
+		begin();
+		at = add(add(cct_root(s->cct, 0), outer[0]), f);
+		cct_get(s->cct, at)->calls = 10000000;
+		cct_get(s->cct, at)->self = (200 + probes) * MS;
+		sample(at, IN_F, 200);
+		sample(at, PROBE, probes);
+		s->reference.kind = REFERENCE_OFF;
+		s->reference.at = mem_alloc(2 * sizeof(*s->reference.at));
+		refer(IN_F, 400);
+		net_place(s);
+		net_apply(s);
+		reference_apply(s, s->text);
+		CHECK_EQ(s->net.is_net, NET_REFERENCE | NET_FITTED);
+		CHECK(s->reference.is_by_time);
+		CHECK(fabs(s->reference.scale - 0.5) < 0.05);
+		CHECK(s->reference.error >= 0.01 + probes / 1000.0);
+		session_free(s);
+	}
+}
