@@ -172,7 +172,8 @@ EOF
 for rule in 'request > 200ms' 'total(outer) > 200ms' 'total(request) > 90ms'; do
 	record --flight-recorder 16M --snapshot-on "$rule" --lua-init -- \
 		lua5.4 "$T/co.lua" || fail "no record"
-	ms=$(sed -n 's/.*> 200ms: a call took \([0-9]*\).*/\1/p' "$T/err")
+	ms=$(sed -n 's/.*> 200ms: a call took \([0-9.]*\) \(m*\)s .*/\1 \2/p' "$T/err" |
+		awk '{ print int($2 == "" ? $1 * 1000 : $1) }')
 	off=$((${ms:-0} - $(said ms)))
 	case $rule in
 	*90ms) [ -e "$T/trace" ] && fail "$rule made a snapshot" ;;

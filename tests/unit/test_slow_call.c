@@ -214,7 +214,70 @@ void test_slow_call_remembers_suspended_time(void)
 	REQUIRE(set_up("total(work) > 3us"));
 	chunk_items_read(&items, chunk, words);
 	slow_calls_note(&calls, &items, words);
-	CHECK(says("took 0.004 ms"));
+	CHECK(says("took 4 us"));
+	tear_down();
+}
+
+static void tail(uint64_t gap)
+{
+	put(rec_put(REC_UNWIND, UNWIND_TAIL, gap));
+	put(rec_put_value(REC_OPERAND, 1));
+}
+
+/* A coroutine's outermost call ends with what a tail call has replaced it by,
+ * also if that is in a later chunk. */
+void test_slow_call_lasts_beyond_a_tail_call(void)
+{
+	REQUIRE(set_up("work > 1ms"));
+	begin(0, 1000);
+	put(rec_put(REC_RESUME, 0, 0));
+	put(rec_put_value(REC_OPERAND, CO));
+	put(rec_put_value(REC_OPERAND, 0));
+	put(rec_put_value(REC_OPERAND, 0));
+	put(rec_put(REC_ENTER, WORK, 0));
+	tail(1000);
+	put(rec_put(REC_ENTER, OTHER, 0));
+	suspend(1000, SUSPEND_YIELD);
+	end(0, 0);
+	CHECK_EQ(calls.found, 0);
+	begin(1, 10000000);
+	put(rec_put(REC_RESUME, RESUME_STACK | RESUME_BODY, 0));
+	put(rec_put_value(REC_OPERAND, CO));
+	put(rec_put_value(REC_OPERAND, 5000000));
+	put(rec_put_value(REC_OPERAND, 1));
+	put(rec_put(REC_OPERAND, OTHER, 1000));
+	put(rec_put(REC_OPERAND, WORK, 2000));
+	put(rec_put(REC_LEAVE, OTHER, 1000));
+	suspend(0, SUSPEND_RETURN);
+	end(0, 0);
+	CHECK_EQ(calls.found, 1);
+	CHECK(says("took 5.003 ms"));
+	tear_down();
+}
+
+/* It ends as another outermost call begins that replaces none; and elsewhere a
+ * call that is replaced has ended, as in reports. */
+void test_slow_call_ends_before_another_outermost_one(void)
+{
+	REQUIRE(set_up("work > 1ms"));
+	begin(0, 1000);
+	put(rec_put(REC_RESUME, 0, 0));
+	put(rec_put_value(REC_OPERAND, CO));
+	put(rec_put_value(REC_OPERAND, 0));
+	put(rec_put_value(REC_OPERAND, 0));
+	put(rec_put(REC_ENTER, WORK, 0));
+	tail(1000000);
+	put(rec_put(REC_ENTER, OTHER, 0));
+	put(rec_put(REC_LEAVE, OTHER, 1000000));
+	put(rec_put(REC_ENTER, OTHER, 0));
+	suspend(5000000, SUSPEND_RETURN);
+	put(rec_put(REC_ENTER, WORK, 0));
+	tail(1000);
+	put(rec_put(REC_ENTER, OTHER, 0));
+	put(rec_put(REC_LEAVE, OTHER, 2000000));
+	end(0, 0);
+	CHECK_EQ(calls.found, 1);
+	CHECK(says("took 2 ms"));
 	tear_down();
 }
 

@@ -63,3 +63,14 @@ const char *amount_print(char *out, size_t room, double bytes)
 	snprintf(out, room, i == 0 ? "%.0f %s" : "%.1f %s", bytes, unit[i]);
 	return out;
 }
+
+const char *amount_print_time(char *out, size_t room, double ns)
+{
+	static const char *const unit[] = { "ns", "us", "ms", "s" };
+	size_t i = 0;
+
+	for (; ns >= 1000 && i + 1 < sizeof(unit) / sizeof(*unit); i++)
+		ns /= 1000;
+	snprintf(out, room, "%.6g %s", ns, unit[i]);
+	return out;
+}

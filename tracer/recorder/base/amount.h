@@ -20,3 +20,6 @@ const char *amount_many(char *out, size_t room, uint64_t n, const char *nouns);
 /* Write a size such as "1.2 GB" to out. Units are powers of 1000. Returns
  * out. */
 const char *amount_print(char *out, size_t room, double bytes);
+
+/* Write a time such as "17.538 us" to out. Returns out. */
+const char *amount_print_time(char *out, size_t room, double ns);

@@ -46,11 +46,16 @@ const char *slow_call_read(struct slow_call_wish *w, const char *text)
 
 /* ---- a coroutine between its runs ---- */
 
+/* A coroutine's outermost call is its body once a tail call has replaced it: it
+ * has no frame, and ends with what has. */
+enum body { BODY = 1, BODY_REPLACED = 2 /* that call is yet to come */ };
+
 /* A call of interest that is open. */
 struct call {
 	uint64_t entry;            /* later by what it was suspended */
 	uint64_t slept;            /* suspended since it was entered */
-	uint32_t depth;            /* of its frame in the segment, from 1 */
+	uint32_t depth;            /* of its frame in the segment, from 1; 0: it
+	                            * is the body */
 	uint16_t function;
 	uint8_t rule;              /* NO_RULE: its entry is not known */
 };
@@ -58,7 +63,7 @@ struct call {
 struct slow_call_coroutine {
 	uint64_t serial;
 	uint64_t looked, kept;     /* the last passes that did so */
-	uint32_t n, depth;         /* calls; frames in all */
+	uint32_t n, depth, body;   /* calls; frames in all */
 	struct call call[KEPT_MAX];
 };
 
@@ -91,6 +96,7 @@ int slow_calls_init(struct slow_calls *s, const struct slow_call_wish *wish,
 struct segment {
 	uint64_t coroutine;
 	uint32_t depth, first;     /* its frames; its calls in open */
+	uint32_t body;             /* enum body */
 };
 
 struct pass {
@@ -149,6 +155,7 @@ static void keep_segment(struct pass *p, const struct segment *g, uint32_t end)
 
 	c->kept = p->s->pass;
 	c->depth = g->depth;
+	c->body = g->body;
 	c->n = end - g->first < KEPT_MAX ? end - g->first : KEPT_MAX;
 	memcpy(c->call, &p->open[g->first], c->n * sizeof(*c->call));
 }
@@ -164,13 +171,15 @@ static void judge_call(struct pass *p, const struct call *c)
 	const uint64_t total = p->now > c->entry ? p->now - c->entry : 0;
 	const uint64_t ticks = total + (w->is_total ? 0 : c->slept);
 	const double ns = (double)ticks * 1e9 / (double)s->rate->hz;
+	char time[32];
 
 	if (c->rule == NO_RULE || ns <= (double)w->ns || p->now <= s->after)
 		return;
 	s->found++;
 	if (!s->reason[0])
 		snprintf(s->reason, sizeof(s->reason), "%.150s: a call took "
-			 "%.6g ms on thread %u", w->text, ns / 1e6, p->h->tid);
+			 "%s on thread %u", w->text,
+			 amount_print_time(time, sizeof(time), ns), p->h->tid);
 }
 
 static void push_call(struct pass *p, uint32_t function, uint64_t entry,
@@ -184,6 +193,46 @@ static void push_call(struct pass *p, uint32_t function, uint64_t entry,
 	p->open[p->n++] = (struct call){ entry, slept, g->depth,
 		(uint16_t)function,
 		is_known ? p->rule[function] : (uint8_t)NO_RULE };
+}
+
+static void end_body(struct pass *p)
+{
+	struct segment *const g = &p->segment[p->top];
+
+	g->body = 0;
+	if (p->n > g->first && p->open[p->n - 1].depth == 0)
+		judge_call(p, &p->open[--p->n]);
+}
+
+/* The second outermost call of a coroutine, which replaces none: the first one,
+ * or what has replaced it, has ended. */
+static void begin_outermost(struct pass *p)
+{
+	struct segment *const g = &p->segment[p->top];
+
+	if (p->beyond > 0 || p->top == 0 || g->depth > 0)
+		return;
+	if (g->body & BODY_REPLACED)
+		g->body &= ~(uint32_t)BODY_REPLACED;
+	else
+		end_body(p);
+}
+
+/* Is what a tail call replaces a coroutine's outermost one? */
+static bool keep_body(struct pass *p)
+{
+	struct segment *const g = &p->segment[p->top];
+	const uint32_t was = g->body;
+
+	if (p->beyond > 0 || p->top == 0 || g->depth != 1)
+		return false;
+	g->body = BODY | BODY_REPLACED;
+	if (was)
+		return false;
+	g->depth = 0;
+	if (p->n > g->first)
+		p->open[g->first].depth = 0;
+	return true;
 }
 
 /* So many of the topmost segment's frames have ended. */
@@ -218,6 +267,19 @@ static void push_open(struct pass *p, uint64_t word,
 		  age < REC_AGE_BODY);
 }
 
+/* Below the frames of its segment, which are so many. */
+static void push_body(struct pass *p, uint64_t word, uint64_t frames,
+		      const struct slow_call_coroutine *c, uint64_t slept)
+{
+	struct segment *const g = &p->segment[p->top];
+
+	push_open(p, word, c, slept);
+	g->depth = 0;
+	g->body = frames == 0 ? BODY | BODY_REPLACED : BODY;
+	if (p->n > g->first)
+		p->open[g->first].depth = 0;
+}
+
 /* ---- segments ---- */
 
 static bool push_segment(struct pass *p, uint64_t serial)
@@ -226,7 +288,7 @@ static bool push_segment(struct pass *p, uint64_t serial)
 		p->beyond++;
 		return false;
 	}
-	p->segment[++p->top] = (struct segment){ serial, 0, p->n };
+	p->segment[++p->top] = (struct segment){ serial, 0, p->n, 0 };
 	return true;
 }
 
@@ -237,6 +299,7 @@ static void resume_known(struct pass *p, const struct slow_call_coroutine *c,
 	if (c->kept != p->s->pass)
 		return;
 	p->segment[p->top].depth = c->depth;
+	p->segment[p->top].body = c->body;
 	for (uint32_t i = 0; i < c->n && p->n < OPEN_MAX; i++) {
 		p->open[p->n] = c->call[i];
 		p->open[p->n].entry += slept;
@@ -251,13 +314,17 @@ static void resume_coroutine(struct pass *p, const uint64_t *record,
 		       slept = rec_value(record[2]),
 		       frames = rec_value(record[3]);
 
-	const bool is_borrowed = (rec_func(*record) & RESUME_BORROWED) != 0;
+	const bool is_borrowed = (rec_func(*record) & RESUME_BORROWED) != 0,
+		   has_body = (rec_func(*record) & RESUME_BODY) != 0 &&
+			      frames < operands && 3 + frames < operands;
 
 	if (!is_borrowed && !push_segment(p, serial))
 		return;
 	const struct slow_call_coroutine *const c =
 		is_borrowed ? NULL : coroutine(p, serial);
 
+	if (c && has_body)
+		push_body(p, record[4 + frames], frames, c, slept);
 	if (c && !(rec_func(*record) & RESUME_STACK))
 		resume_known(p, c, slept);
 	else
@@ -273,8 +340,10 @@ static void suspend_coroutine(struct pass *p, uint64_t record)
 		p->beyond -= p->beyond > 0;
 		return;
 	}
-	if (suspend_ends(rec_func(record) & SUSPEND_REASON))
+	if (suspend_ends(rec_func(record) & SUSPEND_REASON)) {
 		pop(p, g->depth);
+		end_body(p);
+	}
 	keep_segment(p, g, p->n);
 	p->n = g->first;
 	p->top--;
@@ -291,10 +360,12 @@ static void pass_record(struct pass *p, const uint64_t *record,
 	p->now += chunk_record_ticks(word);
 	switch (rec_kind(word)) {
 	case REC_ENTER:
+		begin_outermost(p);
 		if (function < p->h->funcs)
 			push_call(p, function, p->now, 0, true);
 		break;
 	case REC_LEAF:
+		begin_outermost(p);
 		if (function >= p->h->funcs || p->rule[function] == NO_RULE)
 			break;
 		push_call(p, function, before + rec_leaf_gap(word), 0, true);
@@ -304,7 +375,9 @@ static void pass_record(struct pass *p, const uint64_t *record,
 		pop(p, 1);
 		break;
 	case REC_UNWIND:
-		pop(p, rec_value(record[1]));
+		if (function != UNWIND_TAIL || rec_value(record[1]) != 1 ||
+		    !keep_body(p))
+			pop(p, rec_value(record[1]));
 		break;
 	case REC_RESUME:
 		resume_coroutine(p, record, operands);
@@ -317,10 +390,22 @@ static void pass_record(struct pass *p, const uint64_t *record,
 	}
 }
 
+/* Where a stack has the words of what tail calls have replaced. */
+static uint64_t behind_segments(const uint64_t *stack, uint64_t words)
+{
+	uint64_t at = 2;
+
+	for (uint64_t i = 0; at + 2 <= words && i < stack[1]; i++)
+		at += 2 + (stack[at + 1] < words ? stack[at + 1] : words);
+	return at;
+}
+
 /* number of segments; of each: serial, number of frames, these. */
 static void pass_stack(struct pass *p)
 {
 	const uint64_t words = !p->stack ? 0 : item_words(*p->stack);
+	const uint64_t behind = words < 2 ? words :
+				behind_segments(p->stack, words);
 	uint64_t at = 2;
 
 	for (uint64_t i = 0; at + 2 <= words && i < p->stack[1]; i++) {
@@ -332,6 +417,8 @@ static void pass_stack(struct pass *p)
 		const struct slow_call_coroutine *const c =
 			i == 0 ? NULL : coroutine(p, serial);
 
+		if (c && behind + i < words && p->stack[behind + i] != 0)
+			push_body(p, p->stack[behind + i], end - at - 2, c, 0);
 		for (at += 2; at < end && at < words; at++)
 			push_open(p, p->stack[at], c, 0);
 	}
@@ -344,10 +431,14 @@ static void pass_records(struct pass *p)
 	const uint32_t n = p->h->records;
 
 	for (uint32_t i = 0; i < n; ) {
-		const int64_t more = chunk_record_operands(record + i, n - i);
+		int64_t more = chunk_record_operands(record + i, n - i);
 
 		if (more < 0 || more >= n - i)
 			return;
+		/* Some kinds have more at times, as RESUME a body. */
+		while (more + 1 < n - i &&
+		       rec_kind(record[i + more + 1]) == REC_OPERAND)
+			more++;
 		pass_record(p, record + i, (uint64_t)more);
 		i += 1 + (uint32_t)more;
 	}
