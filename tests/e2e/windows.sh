@@ -31,6 +31,11 @@ told 4
 record --duration 1s -- "$P/p_windows" 1
 [ $? = 5 ] || fail "--duration: status"
 told 1
+# It is over when the summary says, and not after.
+took=$(sed -n 's/^weft: recorded \([0-9.]*\) s.*/\1/p' "$T/err")
+"$WEFT" info "$T/trace" | awk -v took="$took" '$1 == "duration" {
+	has = $2 / ($3 == "ms" ? 1000 : 1); exit !(has > took - 0.07 && has < took + 0.07) }' ||
+	fail "recorded $took s: $("$WEFT" info "$T/trace" | grep ^duration)"
 
 # After the end, the program cannot turn it on again: neither waits for the
 # other.

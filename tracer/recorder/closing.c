@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 enum {
-	ANSWER_MS = 100,           /* for living threads to close buffers */
 	REST_MS = 60000,           /* for a full pool and the slowest disk */
 	PATIENCE_MS = 5000,        /* with an LTTng that writes nothing more */
 	NO_PATIENCE_MS = 1500,     /* with one that was given up */
@@ -53,9 +52,11 @@ static void drain_all(struct recording *r)
 		/* First cut, then turn off: a thread closes nothing when
 		 * recording is off. */
 		drain_cut_older(d, 0);
-		poll(NULL, 0, ANSWER_MS);
+		poll(NULL, 0, CLOSING_ANSWER_MS);
 	}
 	pool_end(r->owner.pool);
+	if (r->left_running > 0)
+		r->end_ns = rate_mono(); /* they were recorded until now */
 	const uint64_t limit = rate_mono_ms() + REST_MS;
 
 	if (r->left_running > 0)

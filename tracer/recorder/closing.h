@@ -4,6 +4,10 @@
 
 struct recording;
 
+/* For living threads to close their buffers, in ms. They are recorded until
+ * then. */
+enum { CLOSING_ANSWER_MS = 100 };
+
 /* Turn recording off, deliver all that was recorded, of dead and living
  * threads, close the trace, and remove pool and socket. */
 void closing_run(struct recording *r);

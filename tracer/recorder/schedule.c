@@ -3,6 +3,7 @@
  * ends.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/schedule.h"
+#include "tracer/recorder/closing.h"
 #include "tracer/recorder/recording.h"
 
 #include <limits.h>
@@ -90,6 +91,14 @@ static bool await_function(struct recording *r, uint64_t ns)
 	return true;
 }
 
+/* When to begin to end: threads are recorded while they close buffers. */
+static uint64_t until_end(const struct options *o)
+{
+	const uint64_t answer = CLOSING_ANSWER_MS * UINT64_C(1000000);
+
+	return o->duration > answer ? o->duration - answer : 0;
+}
+
 bool schedule_poll(struct recording *r)
 {
 	const struct options *const o = &r->opt;
@@ -98,7 +107,7 @@ bool schedule_poll(struct recording *r)
 
 	if (o->duty_on > 0)
 		keep_duty(r, ns);
-	if (o->duration > 0 && ns - r->schedule.since >= o->duration &&
+	if (o->duration > 0 && ns - r->schedule.since >= until_end(o) &&
 	    (!o->start_on || r->schedule.since > 0))
 		r->wants_finish = true;
 	return asked;
