@@ -116,6 +116,9 @@ void other_waits_add(struct session *);
 
 /* ---- calls that were not recorded --------------------------------------- */
 
+/* Were all calls only counted (--count-only)? They have times by samples alone,
+ * and no sample tells which of them was open. */
+bool counted_calls_are_all(const struct session *);
 /* Mark the native functions that have calls without records: FUNC_COUNTED. */
 void counted_calls_find(struct session *);
 /* By function: is it marked, or does a node of the tree show that it calls such
@@ -132,6 +135,7 @@ void counted_calls_time(struct session *);
  * self. Its name ends in " [sampled]" and
  * lives in the arena. Code without a name stays its caller's. all: false: only
  * where calls of counted functions may lie between the two, so that nobody
- * knows whose callee it is; there, code without a name has its module's. To be
- * called once, after net_apply; does nothing if times are not net. */
+ * knows whose callee it is; there, code without a name has its module's. Where
+ * all calls were only counted, that is below each thread. To be called once,
+ * after net_apply; does nothing if times are not net. */
 void sampled_calls_add(struct session *, struct arena *, bool all);

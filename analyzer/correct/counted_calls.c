@@ -4,6 +4,15 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/correct/correct.h"
 
+#include <string.h>
+
+bool counted_calls_are_all(const struct session *s)
+{
+	const char *const mode = session_note(s, "mode");
+
+	return mode && strcmp(mode, "count-only") == 0;
+}
+
 /* Where all calls are only counted, nothing has times. */
 void counted_calls_find(struct session *s)
 {

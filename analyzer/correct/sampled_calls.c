@@ -45,7 +45,8 @@ static func_id module_at(struct session *s, const struct code_place *p)
 	char name[256];
 
 	if (p->module == 0)
-		return 0;
+		return !counted_calls_are_all(s) ? 0 :
+		       func_special(s->funcs, "[elsewhere] [sampled]");
 	path = func_elf(s->funcs, p->module)->path;
 	base = strrchr(path, '/');
 	snprintf(name, sizeof(name), "[%.200s] [sampled]",
@@ -102,8 +103,9 @@ static bool is_loose(const struct session *s, const struct cct_sample *at,
 {
 	const func_id func = cct_get(s->cct, at->node)->func;
 
-	return at->hides && marks && marks[func] != 0 &&
-	       func_get(s->funcs, func)->kind != FUNC_LUA;
+	return counted_calls_are_all(s) ||
+	       (at->hides && marks && marks[func] != 0 &&
+		func_get(s->funcs, func)->kind != FUNC_LUA);
 }
 
 /* What gets the sample's time; 0: its node keeps it. */

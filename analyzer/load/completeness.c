@@ -506,6 +506,10 @@ static void tell_counted(struct teller *t, const struct session *s)
 	if (!session_has_times(s))
 		say(t, "calls were only counted, as --count-only asks: there "
 		    "are no times");
+	else if (counted_calls_are_all(s) && s->net.is_net & NET_REFERENCE)
+		say(t, "calls were only counted: it is not known which of them "
+		    "ran code that is not recorded, so that this has rows of "
+		    "its own, NAME [sampled], and is in no total");
 	else
 		say_count(t, s->counted, "calls", " only counted: the time is "
 			  "their callers'");

@@ -112,14 +112,20 @@ static const char *part_of(const struct explain_finding *f)
 }
 
 /* How often a function that Lua noted was called is not known, nor is it of
- * the garbage collector. */
+ * the garbage collector. Of what lies below a thread, no caller is known. */
 static char *tell_uncounted(struct teller *t, const struct explain_finding *f)
 {
-	return mem_print("%s takes %s of the time%s itself: %s. %s of that is "
-			 "for %s.", said(t, f->func), share_of(t, f->share),
-			 t->found->has_switches ? " on the CPU" : "",
-			 own_of(t, f), part_of(f),
+	char *const says = mem_print("%s takes %s of the time%s itself: %s.",
+		said(t, f->func), share_of(t, f->share),
+		t->found->has_switches ? " on the CPU" : "", own_of(t, f));
+	char *more;
+
+	if (f->other == 0)
+		return says;
+	more = mem_print("%s %s of that is for %s.", says, part_of(f),
 			 said(t, f->other));
+	mem_free(says);
+	return more;
 }
 
 /* A part of the time may be its own, or not. */
