@@ -16,6 +16,7 @@ enum { RECEIVED, MADE = 2, COUNTED = 4, CAUSES = 6 };
 /* A function; the first one stands for time in no function. Of its nodes: */
 struct sum {
 	double known;    /* time on the CPU that was sampled, */
+	double ran;      /* and that was not, */
 	double calls[CAUSES];  /* the calls in it, */
 	double own, probe;     /* and the samples. So many fewer than there
 	                        * should be: in it, and in calls around it */
@@ -47,8 +48,9 @@ struct work {
 	bool hides;            /* some functions do */
 };
 
-/* The node's self in parts, in ticks. */
-struct parts { double off, unsampled, known; };
+/* The node's self in parts, in ticks; ran: of unsampled, what was surely on the
+ * CPU. */
+struct parts { double off, unsampled, ran, known; };
 
 static struct parts parts_of(const struct cct *t, const struct cct_node *n,
 			     node_id id)
@@ -61,6 +63,7 @@ static struct parts parts_of(const struct cct *t, const struct cct_node *n,
 	p.unsampled = (double)n->self - p.off;
 	if ((double)of->unsampled < p.unsampled)
 		p.unsampled = (double)of->unsampled;
+	p.ran = fmax(p.unsampled - (double)cct_cpu_of(t, id).unknown, 0);
 	p.known = (double)n->self - p.off - p.unsampled;
 	return p;
 }
@@ -88,6 +91,7 @@ static void add_node(struct work *w, node_id id, const double *part)
 	struct sum *const sum = &w->sum[n->func];
 
 	sum->known += parts_of(t, n, id).known / w->period;
+	sum->ran += parts_of(t, n, id).ran / w->period;
 	sum->own += of->own + of->other;
 	sum->probe += of->probe;
 	sum->missing += missing_of(w, id);
@@ -474,16 +478,26 @@ static void level(struct work *w)
 	}
 }
 
+/* What calls cost may be told by far too few samples. But what a function took
+ * is not less than nothing, and no more was taken off than there was. */
+static double edge_of(const struct sum *s)
+{
+	const double all = s->known + s->ran;
+
+	return fmin(s->edges, fmax(all * s->ratio, all * (1 - s->ratio)));
+}
+
 static void estimate(struct sum *s)
 {
 	double net;
 
 	s->ratio = 1;
-	s->edge = s->edges;
+	s->edge = edge_of(s);
 	if (s->known <= 0)
 		return;
 	net = s->weight * s->prior + (1 - s->weight) * s->own + s->kernel;
 	s->ratio = net / s->known;
+	s->edge = edge_of(s);
 	/* Nearly all was taken off, because it is where calls cost so much, or
 	 * because no sample is of it: either may be wrong. */
 	if (net - s->kernel < fmin(1, (s->known - s->kernel) / 2))
@@ -494,7 +508,8 @@ static void estimate(struct sum *s)
 
 /* A function's estimate is divided by samples and by raw time, as it was
  * made of them; its error by calls, and by samples. Time without samples, of
- * which the function has some elsewhere, is known as well as those. */
+ * which the function has some elsewhere, is known as well as those. Time that
+ * may have been off the CPU is none on it, and has no error. */
 static void divide(struct work *w, node_id id)
 {
 	struct cct *const t = w->session->cct;
@@ -511,9 +526,9 @@ static void divide(struct work *w, node_id id)
 	const double sampled = counted + s->kernel * part;
 	const double chance = s->kernel > 0 ? of->probe :
 			      (1 - s->weight) * (counted + part);
-	const double more = p.known > 0 ? 1 + p.unsampled / p.known : 1;
+	const double more = p.known > 0 ? 1 + p.ran / p.known : 1;
 	const double guessed = p.known > 0 ? 0 :
-			       p.unsampled / w->period * s->ratio;
+			       p.ran / w->period * s->ratio;
 	const double variance = s->edge * s->edge *
 		(s->edges > 0 ? w->edge[id] / s->edges : part) +
 		chance * more * more + guessed * guessed / fmax(s->own, 1);
@@ -591,17 +606,9 @@ void net_apply(struct session *s)
 		s->net.is_net = NET_CALIBRATED;
 }
 
-/* Calls that were only counted have times by samples alone. */
-static bool has_only_counted(const struct session *s)
-{
-	const char *const mode = session_note(s, "mode");
-
-	return mode && strcmp(mode, "count-only") == 0;
-}
-
 void net_undo(struct session *s)
 {
-	const bool counted = has_only_counted(s);
+	const bool counted = counted_calls_are_all(s);
 	struct cct *const t = s->cct;
 
 	if (!s->net.is_net)

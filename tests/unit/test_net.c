@@ -389,6 +389,43 @@ void test_net_time_without_samples_is_not_exact(void)
 	session_free(s);
 }
 
+/* What may have been a wait is not shown as time on the CPU. */
+void test_net_time_that_may_be_off_the_cpu_has_no_error(void)
+{
+	node_id blind;
+
+	begin();
+	add_sampled(root, "f", 1000, 2000, 1600, 400);
+	cct_collect_cpu(s->cct);
+	blind = add(root, "blind", 1, 500);
+	cct_sampled_of(s->cct, blind)->unsampled = 500 * MS;
+	cct_put_cpu(s->cct, blind, (struct cct_cpu){ .unknown = 500 * MS });
+	apply();
+	CHECK(s->net.is_net);
+	CHECK(error_of(blind) < 1);
+	session_free(s);
+}
+
+/* Where Lua has no names, three times what the probes of its calls took may be
+ * wrong, here 750 ms: but 600 ms were recorded, and 250 of them taken off. */
+void test_net_an_error_is_not_more_than_the_time(void)
+{
+	const struct func_origin at = { "@x.lua", 6, 6, 0, 3, 9, 0 };
+	node_id sort, less;
+
+	begin();
+	sort = add_sampled(root, "table.sort", 1, 600, 350, 250);
+	less = cct_child(s->cct, sort, func_lua(s->funcs, &at, ""), 0);
+	func_get(s->funcs, cct_get(s->cct, less)->func)->name = "less";
+	cct_get(s->cct, less)->calls = 1000000;
+	cct_get(s->cct, less)->self = 1000 * MS;
+	sample(less, OTHER, 1000, 1);
+	apply();
+	CHECK(self_of(sort) > 345 * MS && self_of(sort) < 360 * MS);
+	CHECK(error_of(sort) > 250 && error_of(sort) < 360);
+	session_free(s);
+}
+
 /* Where the recorder left out every other one for want of room. */
 void test_net_a_sample_may_stand_for_several(void)
 {
@@ -731,6 +768,49 @@ void test_net_calls_that_were_only_counted_have_no_times(void)
 	apply();
 	CHECK(!s->net.is_net && !cct_is_net(s->cct));
 	session_free(s);
+}
+
+/* Samples do not tell which counted call was open: what is in no function's
+ * code has rows of its own, and nothing of it stays the thread's, which has no
+ * row. */
+void test_net_code_that_is_not_recorded_has_rows_where_all_was_counted(void)
+{
+	struct note mode = { "mode", "count-only" };
+	struct arena *const names = arena_new();
+	const elf_id elf = (begin(), func_module(s->funcs, "/lib/p", NULL, 0,
+						 0x10000));
+	const func_id f = func_native(s->funcs, elf, 0x100);
+
+	s->notes = &mode;
+	s->note_count = 1;
+	s->place_count = PLACES;
+	s->places[OTHER] = (struct code_place){ .module = elf, .begin = 0x100,
+						.name = "f" };
+	s->places[COPY] = (struct code_place){ .module = elf, .begin = 0x1200,
+					       .name = "memcpy" };
+	s->places[KERNEL] = (struct code_place){ .offset = 0x7f1234 };
+	s->places[PROBE].module = elf;
+	s->places[PROBE].kind = PLACE_OTHER;
+	func_get(s->funcs, f)->name = "f";
+	cct_add_untimed(s->cct, cct_child(s->cct, root, f, 0), 1000);
+	s->calls = s->counted = 1000;
+	cct_get(s->cct, root)->self = 1000 * MS;
+	sample(root, OTHER, 40, 1);
+	sample(root, COPY, 360, 1);
+	sample(root, PROBE, 400, 1);
+	sample(root, KERNEL, 200, 1);
+	apply();
+	reference_apply(s, names);
+	sampled_calls_add(s, names, false);
+	CHECK_EQ(self_below(root, "f"), 40);
+	CHECK_EQ(self_below(root, "memcpy [sampled]"), 360);
+	CHECK_EQ(self_below(root, "[p] [sampled]"), 400);
+	CHECK_EQ(self_below(root, "[elsewhere] [sampled]"), 200);
+	CHECK(self_of(root) < MS);
+	s->notes = NULL;
+	s->note_count = 0;
+	session_free(s);
+	arena_free(names);
 }
 
 /* ---- a reference ---- */
