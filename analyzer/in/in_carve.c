@@ -266,8 +266,14 @@ void in_carve_sort(struct in_carve *c)
 			c->duplicates += place.whole;
 			/* A shorter copy is no full substitute. */
 			if (!place.whole && best.whole &&
-			    place.words > best.words)
+			    (place.words > best.words ||
+			     best.is_of_piece > place.is_of_piece))
 				add_broken(c, &place);
+			/* The end notes of one piece do not end two. */
+			if (place.whole && best.is_of_piece) {
+				best.is_of_piece = false;
+				kept--;
+			}
 			continue;
 		}
 		best = place;

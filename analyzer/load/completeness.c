@@ -429,6 +429,20 @@ static void tell_snapshot(struct teller *t, const struct session *s)
 		    reason, last, why, more, all);
 }
 
+/* One piece read alone, or those that --max-files has kept. */
+static void tell_pieces(struct teller *t, const struct session *s)
+{
+	const char *const piece = session_note(s, "piece");
+
+	if (piece)
+		say(t, "piece %.20s of a recording: what came before and after "
+		    "is not here", piece);
+	else
+		say_count(t, session_noted(s, "pieces.removed"), "pieces",
+			  " removed, as --max-files asked: what was recorded "
+			  "first is not here");
+}
+
 /* Turned off by hand, or not on at first. */
 static void tell_off(struct teller *t, const struct session *s)
 {
@@ -530,6 +544,7 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 		  "call of the exit hook, as where an exception passes code "
 		  "of clang++: what ran next may stand under them");
 	tell_snapshot(&t, s);
+	tell_pieces(&t, s);
 	tell_left_out(&t, s);
 	completeness_noted(&t, s);
 	tell_off(&t, s);

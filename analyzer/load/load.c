@@ -462,7 +462,7 @@ void load_complete(struct load *load)
 
 /* Note how many chunks are not here, if the recorder counted more than came,
  * were found damaged, or lack by their numbers: no number follows on a stream's
- * last. A folder may hold several recordings. */
+ * last. A folder may hold several recordings. In pieces, each copy counts. */
 static void note_absent(struct session *s, const struct in_summary *in)
 {
 	uint64_t written = 0, ends = 0, missing = 0, known;
@@ -470,13 +470,14 @@ static void note_absent(struct session *s, const struct in_summary *in)
 
 	for (size_t i = 0; i < s->note_count; i++) {
 		ends += strcmp(s->notes[i].key, "end") == 0;
-		if (strcmp(s->notes[i].key, "chunks.distinct") == 0)
+		if (strncmp(s->notes[i].key, "chunks.", 7) == 0)
 			written += strtoull(s->notes[i].value, NULL, 10);
 	}
 	for (size_t i = 0; i < s->thread_count; i++)
 		missing += s->threads[i].missing_chunks;
-	known = in->chunks - ends + session_noted(s, "lost.chunks") +
-		MAX(in->bad, missing);
+	known = in->chunks - ends + MAX(in->bad, missing) +
+		(session_note(s, "chunks.copies") ? in->duplicates :
+		 session_noted(s, "lost.chunks"));
 	snprintf(text, sizeof(text), "%" PRIu64, written - known);
 	if (written > known)
 		add_note(s, "lost.absent", text);

@@ -135,6 +135,33 @@ early=$(calls early)
 [ "$(calls late)" = 32000 ] || fail "late: $(calls late), not 32000"
 [ "$early" -gt 50000 ] && [ "$early" -lt 3200000 ] || fail "early: $early"
 "$WEFT" info "$T/trace" | grep -q 'pieces.removed  *[1-9]' || fail "info"
+grep -q '# note: [0-9]* pieces removed, as --max-files asked' \
+	"$T/report.err" || fail "it is not told that pieces were removed"
+
+# Each alone says what it is. What is gone of what was kept is told, be it a
+# piece or the end of one.
+mv "$T/trace" "$T/kept"
+cp "$T/report.csv" "$T/kept.csv"
+while read -r file size; do
+	case $file in
+	piece*)
+		"$WEFT" report "$T/kept/${file%/*}" 2>&1 |
+			grep -q 'note: piece [0-9]* of a recording: what' ||
+			fail "$file: it is not told that it is a piece"
+		;;
+	esac
+	for cut in $size $((size - 1)) $((size - 40)) $((size / 2)) 65536 \
+		30000 3000 8; do
+		[ "$cut" -le "$size" ] || continue
+		rm -rf "$T/trace"
+		cp -r "$T/kept" "$T/trace"
+		truncate -s "-$cut" "$T/trace/$file"
+		[ "$cut" != "$size" ] || rm "$T/trace/$file"
+		"$WEFT" report --csv "$T/trace" >"$T/o" 2>"$T/report.err"
+		! grep -qx '# nothing was lost' "$T/report.err" ||
+			fail "$file: $cut of $size bytes are gone, unsaid"
+	done
+done < <(find "$T/kept" -name spill.weft -printf '%P %s\n')
 grep -q 'records, of which the newest take .* on disk$' "$T/err" ||
 	fail "$(cat "$T/err")"
 # What each thread lost, and why. What it loses after its last chunk is in the

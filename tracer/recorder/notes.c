@@ -276,6 +276,8 @@ static void note_budget(struct meta *m, const struct budget *b)
 static void note_counts(struct meta *m, struct recording *r)
 {
 	const struct said *const s = &r->said;
+	const bool has_pieces = r->opt.max_size > 0 &&
+				!r->rotation.is_closing;
 	const struct {
 		const char *key;
 		uint64_t n;
@@ -291,7 +293,9 @@ static void note_counts(struct meta *m, struct recording *r)
 		{ "processes", recording_holds(r, CENSUS_PROCESSES) },
 		{ "vms", recording_holds(r, CENSUS_VMS) },
 		{ "coroutines", s->coroutines },
-		{ "chunks.distinct", delivery_count(&r->sink.delivery) },
+		{ has_pieces ? "chunks.copies" : "chunks.distinct",
+		  has_pieces ? rotation_chunks(r) :
+			       delivery_count(&r->sink.delivery) },
 		{ "lost.unheard", s->unheard },
 		{ "records", r->drain.records },
 	};
@@ -317,6 +321,8 @@ static void note_end(struct recording *r, struct meta *m)
 		meta_print(m, "pieces.removed", "%" PRIu32,
 			   r->rotation.removed);
 	}
+	if (r->rotation.is_closing)
+		meta_print(m, "piece", "%" PRIu32, r->rotation.closed + 1);
 	note_sampled(r, m);
 	note_reference(r, m);
 	note_cost(r, m); /* the start may have been too early */

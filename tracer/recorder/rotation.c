@@ -3,6 +3,7 @@
  * goes on in the next.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/rotation.h"
+#include "tracer/recorder/base/grow.h"
 #include "tracer/recorder/base/message.h"
 #include "tracer/recorder/notes.h"
 
@@ -93,6 +94,16 @@ static void remove_oldest(struct recording *r, uint32_t n, uint32_t most)
 	}
 }
 
+uint64_t rotation_chunks(const struct recording *r)
+{
+	const struct rotation *const t = &r->rotation;
+	uint64_t n = r->sink.spill.chunks;
+
+	for (uint32_t i = t->removed; i < t->closed; i++)
+		n += t->chunks[i];
+	return n;
+}
+
 /* Its end notes are for who reads it alone: those of the whole trace, in the
  * last piece, are better than PARTIAL ones. */
 static int close_piece(struct recording *r)
@@ -126,12 +137,14 @@ static void begin_piece(struct recording *r, const struct spill *next)
  * next one cannot be begun, and this one is as it was; see errno. */
 static int rotate(struct recording *r, uint32_t most)
 {
-	const uint32_t n = r->rotation.closed + 1;
+	struct rotation *const t = &r->rotation;
+	const uint32_t n = t->closed + 1;
 	struct spill next;
 
 	notes_send_names(r, send_name);
 	delivery_check(&r->sink.delivery, r->folder.absolute);
-	if (move_aside(r, n) != 0)
+	if (!grow(&t->chunks, &t->room, n, sizeof(*t->chunks)) ||
+	    move_aside(r, n) != 0)
 		return -1;
 	if (r->opt.max_files > 0)
 		remove_oldest(r, n, most);
@@ -143,7 +156,7 @@ static int rotate(struct recording *r, uint32_t most)
 		message_trouble("a piece of the trace could not be closed: "
 				"%s", strerror(errno));
 	delivery_forget(&r->sink.delivery);
-	r->rotation.closed = n;
+	t->chunks[t->closed++] = r->sink.spill.chunks + 1;
 	begin_piece(r, &next);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct recording;
@@ -13,7 +14,13 @@ struct recording;
 struct rotation {
 	uint32_t closed, removed;  /* pieces */
 	bool is_closing;           /* notes are made for one that is not all */
+	uint64_t *chunks;          /* in each that was closed */
+	size_t room;
 };
+
+/* Chunks in the files of all pieces that are kept, but for the end notes that
+ * are about to be made. */
+uint64_t rotation_chunks(const struct recording *r);
 
 /* Begin a new piece if a chunk more might make this one too large. Uses the
  * sink's room: call it when a chunk was sent. */

@@ -147,6 +147,7 @@ int spill_open(struct spill *s, int folder, const uint64_t *placeholder)
 	s->folder = folder;
 	s->is_full = false;
 	s->end = SPILL_RESERVE_WORDS * 8;
+	s->chunks = 0;
 	s->fd = openat(folder, spill_name, O_RDWR | O_CREAT | O_EXCL |
 		       O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (s->fd < 0)
@@ -167,6 +168,7 @@ int spill_write(struct spill *s, const uint64_t *words, uint32_t n)
 	assert(s->end >= SPILL_RESERVE_WORDS * 8 && s->end % 8 == 0);
 	if (write_at(s->fd, words, (uint64_t)n * 8, s->end) == 0) {
 		s->end += (uint64_t)n * 8;
+		s->chunks++;
 		return 0;
 	}
 	const int why = errno;

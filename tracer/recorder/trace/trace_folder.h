@@ -44,6 +44,7 @@ enum { SPILL_RESERVE_WORDS = PACKED_WORDS(CHUNK_MAX_WORDS / 2) };
 struct spill {
 	int folder, fd;            /* fd is negative if the file is not open */
 	uint64_t end;              /* bytes that are whole chunks */
+	uint64_t chunks;           /* that were appended */
 	bool is_full;              /* nothing more may be appended */
 };
 
