@@ -4,6 +4,7 @@
 #include "analyzer/args/named.h"
 #include "analyzer/args/time_argument.h"
 #include "analyzer/base/err.h"
+#include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
@@ -46,6 +47,7 @@ struct printer {
 	size_t functions;        /* how many match the pattern */
 	bool has_switches;       /* is what they waited known? */
 	bool has_notes;          /* is what Lua collected? */
+	struct map *bodies;      /* by process and serial of a coroutine */
 };
 
 /* Ticks as ns, for out_number_time. */
@@ -234,23 +236,17 @@ static void print_parts(const struct printer *p, const struct slow_call *c)
  * itself. */
 static void print_coroutine(const struct printer *p, const struct slow_call *c)
 {
-	const struct session *const s = p->session;
+	const func_id body = map_find(p->bodies, c->process, c->coroutine);
+	char *name;
 
 	if (c->coroutine == 0)
 		return;
 	printf(", coroutine %" PRIu64, c->coroutine);
-	for (size_t i = 0; i < s->coroutine_count; i++) {
-		const struct coroutine *const of = &s->coroutines[i];
-		char *name;
-
-		if (of->serial != c->coroutine || of->process != c->process ||
-		    of->body == 0 || of->body == c->func)
-			continue;
-		name = cells_name(func_get(s->funcs, of->body)->name);
-		out_print(stdout, " of %s", name);
-		mem_free(name);
-		break;
-	}
+	if (body == 0 || body == c->func)
+		return;
+	name = cells_name(func_get(p->session->funcs, body)->name);
+	out_print(stdout, " of %s", name);
+	mem_free(name);
 }
 
 /* One call: its times, where it began, how it ended, its stack. The usual
@@ -483,7 +479,8 @@ static enum cmd_exit slow_print(struct reading *r)
 		.trace = r->load.path,
 		.has_switches = cct_knows_switches(s->cct, NULL, NULL),
 		.has_notes = cct_counted_sum(s->cct).noted > 0 ||
-			     s->line_count > 0 };
+			     s->line_count > 0,
+		.bodies = map_new() };
 	uint8_t *const wanted = named_functions(s, r->function);
 	uint8_t *const threads = filter_args_threads(s);
 	struct slow_options options = {
@@ -496,12 +493,16 @@ static enum cmd_exit slow_print(struct reading *r)
 	/* Ids count from 1; wanted has an element for each. */
 	for (size_t i = 1; wanted && i < options.funcs; i++)
 		p.functions += wanted[i] != 0;
+	for (size_t i = s->coroutine_count; i-- > 0;)
+		*map_put(p.bodies, s->coroutines[i].process,
+			 s->coroutines[i].serial) = s->coroutines[i].body;
 	if (wanted &&
 	    reading_can_sort(s, arg_sort >= SLOW_CPU, sort_keys[arg_sort]) ==
 	    0 && time_argument_least(s, arg_longer, "longer",
 				     &options.longer) == 0)
 		status = find(&r->load, &p, &options);
 	mem_free_all(wanted, threads);
+	map_free(p.bodies);
 	return status;
 }
 

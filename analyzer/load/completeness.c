@@ -100,6 +100,9 @@ static void tell_chunks(struct teller *t, const struct load *load)
 			  " written by the recorder, but not here");
 	say_count(t, session_noted(s, "lost.chunks"), "chunks",
 		  " could not be written anywhere");
+	if (session_note(s, "lost.reference"))
+		say(t, "a part of the reference, maybe: its trace is not "
+		    "whole, see weft check of it");
 }
 
 /* A recorder that ended well left the note "end"; one that knows of losses left

@@ -270,6 +270,38 @@ static int read_trace(struct load *load)
 	return load->session ? 0 : -1;
 }
 
+/* ---- what is not here ---------------------------------------------------- */
+
+static void add_note(struct session *s, const char *key, const char *text)
+{
+	s->notes = mem_grow(s->notes, s->note_count + 1, sizeof(*s->notes));
+	s->notes[s->note_count++] = (struct note){ key,
+		arena_copy(s->text, text, strlen(text)) };
+}
+
+/* Note how many chunks are not here, if the recorder counted more than came,
+ * were found damaged, or lack by their numbers: no number follows on a stream's
+ * last. A folder may hold several recordings. In pieces, each copy counts. */
+static void note_absent(struct session *s, const struct in_summary *in)
+{
+	uint64_t written = 0, ends = 0, missing = 0, known;
+	char text[24];
+
+	for (size_t i = 0; i < s->note_count; i++) {
+		ends += strcmp(s->notes[i].key, "end") == 0;
+		if (strncmp(s->notes[i].key, "chunks.", 7) == 0)
+			written += strtoull(s->notes[i].value, NULL, 10);
+	}
+	for (size_t i = 0; i < s->thread_count; i++)
+		missing += s->threads[i].missing_chunks;
+	known = in->chunks - ends + MAX(in->bad, missing) +
+		(session_note(s, "chunks.copies") ? in->duplicates :
+		 session_noted(s, "lost.chunks"));
+	snprintf(text, sizeof(text), "%" PRIu64, written - known);
+	if (written > known)
+		add_note(s, "lost.absent", text);
+}
+
 /* ---- the reference of another trace ------------------------------------- */
 
 /* Only the recorder's own chunks have some of it. */
@@ -321,6 +353,11 @@ static enum cmd_exit read_reference(struct load *load)
 				 "--sample-only or --reference makes one",
 				 arg_reference);
 	if (status == 0 && arg_reference) {
+		note_absent(from, &in);
+		if (in.bad > 0 || !session_note(from, "end") ||
+		    session_note(from, "lost.absent") ||
+		    session_noted(from, "lost.chunks") > 0)
+			add_note(to, "lost.reference", "1");
 		session_take_reference(to, from);
 		to->reference.is_same_run =
 			to->reference.kind != REFERENCE_OFF &&
@@ -443,13 +480,6 @@ static enum cmd_exit read_profile(struct load *load)
 
 /* ---- what only the load knows ------------------------------------------- */
 
-static void add_note(struct session *s, const char *key, const char *text)
-{
-	s->notes = mem_grow(s->notes, s->note_count + 1, sizeof(*s->notes));
-	s->notes[s->note_count++] = (struct note){ key,
-		arena_copy(s->text, text, strlen(text)) };
-}
-
 void load_complete(struct load *load)
 {
 	struct session *const s = load->session;
@@ -458,29 +488,6 @@ void load_complete(struct load *load)
 		s->bad_chunks = load->in.bad;
 	if (load->in.trouble[0])
 		add_note(s, trouble_key, load->in.trouble);
-}
-
-/* Note how many chunks are not here, if the recorder counted more than came,
- * were found damaged, or lack by their numbers: no number follows on a stream's
- * last. A folder may hold several recordings. In pieces, each copy counts. */
-static void note_absent(struct session *s, const struct in_summary *in)
-{
-	uint64_t written = 0, ends = 0, missing = 0, known;
-	char text[24];
-
-	for (size_t i = 0; i < s->note_count; i++) {
-		ends += strcmp(s->notes[i].key, "end") == 0;
-		if (strncmp(s->notes[i].key, "chunks.", 7) == 0)
-			written += strtoull(s->notes[i].value, NULL, 10);
-	}
-	for (size_t i = 0; i < s->thread_count; i++)
-		missing += s->threads[i].missing_chunks;
-	known = in->chunks - ends + MAX(in->bad, missing) +
-		(session_note(s, "chunks.copies") ? in->duplicates :
-		 session_noted(s, "lost.chunks"));
-	snprintf(text, sizeof(text), "%" PRIu64, written - known);
-	if (written > known)
-		add_note(s, "lost.absent", text);
 }
 
 /* ---- filters ------------------------------------------------------------ */
@@ -835,6 +842,8 @@ int load_again(struct load *load, const struct replay_sink *sink, void *ctx)
 	/* The functions are the same ones, and have their names already. */
 	func_table_free(again->funcs);
 	again->funcs = load->session->funcs;
+	if (cct_has_cpu(load->session->cct))
+		cct_collect_cpu(again->cct);
 	cct_set_deeper(again->cct, func_special(again->funcs, "(deeper)"));
 	status = read_events(&t, load->path, &only_events, &in);
 	again->funcs = NULL;

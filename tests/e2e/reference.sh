@@ -138,6 +138,12 @@ rec whole --sample-only -- ./prog 1500
 	fail "the length of the same command's run is guessed"
 "$WEFT" report --reference only bare | grep -q 'of a run of the same command' &&
 	fail "another command is the same"
+# A reference that has lost its end may have lost more.
+cp -r whole torn
+printf none | dd of=torn/spill.weft conv=notrunc 2>/dev/null
+"$WEFT" report --reference torn bare >table 2>&1
+grep -q 'lost: a part of the reference, maybe' table ||
+	fail "a damaged reference: $(head -n 5 table)"
 # Lines are the reference's: the recording alone may have none.
 "$WEFT" record --sample-rate 0 -o unsampled -- ./prog 1500 >out 2>err || fail "unsampled: $(cat err)"
 "$WEFT" lines --csv inlined unsampled >csv 2>says && fail "lines from nowhere: $(cat csv)"

@@ -2,7 +2,7 @@
  * its handle. SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
 #include "analyzer/watch/waits/threads.h"
-#include "tests/test.h"
+#include "tests/unit/told.h"
 
 static struct process process = { .pid = 1 };
 
@@ -93,4 +93,47 @@ void test_threads_live(void)
 	CHECK(threads_most(rows, n, &at) == 2 && at == 10);
 	mem_free(rows);
 	end(s);
+}
+
+/* A thread waits for a lock for a second. Its switches are of parts of that, or
+ * say that it ran all the time, which its CPU clock denies; or there are none,
+ * and the trace has some of others, or not. */
+void test_threads_blocked_where_switches_are_not_known(void)
+{
+	enum { SECOND = 1000000000 };
+	static const struct {
+		uint64_t known[2][2];
+		bool has_cpu;
+		ticks blocked;
+	} is[] = {
+		{ { { 0, SECOND } }, true, SECOND },
+		{ { { 0, 200 }, { 300, 700 } }, true, SECOND - 600 },
+		{ { { 0 } }, true, SECOND },
+		{ { { 0 } }, false, SECOND },
+	};
+
+	for (size_t i = 0; i < sizeof(is) / sizeof(*is); i++) {
+		struct session *const s = session_new(0);
+		struct waits w;
+
+		if (is[i].has_cpu)
+			cct_collect_cpu(s->cct);
+		waits_init(&w, s);
+		replay = replay_new(s, &waits_times_sink, &w);
+		cb_begin(&b, 1, 1, 0, 0);
+		b.header.cpu_begin = 1;
+		b.header.cpu_end = 1001;
+		for (int k = 0; k < 2 && is[i].known[k][1] > 0; k++)
+			cb_switches(&b, is[i].known[k][0], is[i].known[k][1],
+				    NULL, 0);
+		cb_enter(&b, "lock", 0);
+		cb_wait(&b, WAIT_MUTEX, 0x1000, 0, 0);
+		cb_leave(&b, "lock", SECOND);
+		give(SECOND);
+		replay_finish(replay);
+		replay_free(replay);
+		CHECK_EQ(w.times[0].blocked[WAITS_LOCK], is[i].blocked);
+		waits_fini(&w);
+		session_free(s);
+	}
 }

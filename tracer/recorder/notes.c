@@ -294,7 +294,7 @@ static void note_counts(struct meta *m, struct recording *r)
 		{ "vms", recording_holds(r, CENSUS_VMS) },
 		{ "coroutines", s->coroutines },
 		{ has_pieces ? "chunks.copies" : "chunks.distinct",
-		  has_pieces ? rotation_chunks(r) :
+		  has_pieces ? r->rotation.kept + r->sink.spill.chunks :
 			       delivery_count(&r->sink.delivery) },
 		{ "lost.unheard", s->unheard },
 		{ "records", r->drain.records },

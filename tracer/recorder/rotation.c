@@ -88,20 +88,11 @@ static void remove_oldest(struct recording *r, uint32_t n, uint32_t most)
 	char path[48];
 
 	while (n - t->removed > most) {
+		t->kept -= t->chunks[t->removed];
 		piece_path(path, ++t->removed);
 		unlinkat(r->folder.fd, path, 0);
 		remove_folder(r, t->removed);
 	}
-}
-
-uint64_t rotation_chunks(const struct recording *r)
-{
-	const struct rotation *const t = &r->rotation;
-	uint64_t n = r->sink.spill.chunks;
-
-	for (uint32_t i = t->removed; i < t->closed; i++)
-		n += t->chunks[i];
-	return n;
 }
 
 /* Its end notes are for who reads it alone: those of the whole trace, in the
@@ -156,7 +147,8 @@ static int rotate(struct recording *r, uint32_t most)
 		message_trouble("a piece of the trace could not be closed: "
 				"%s", strerror(errno));
 	delivery_forget(&r->sink.delivery);
-	t->chunks[t->closed++] = r->sink.spill.chunks + 1;
+	t->chunks[t->closed++] = r->sink.spill.chunks + 1; /* end notes */
+	t->kept += t->chunks[n - 1];
 	begin_piece(r, &next);
 	return 0;
 }

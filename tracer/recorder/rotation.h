@@ -16,11 +16,8 @@ struct rotation {
 	bool is_closing;           /* notes are made for one that is not all */
 	uint64_t *chunks;          /* in each that was closed */
 	size_t room;
+	uint64_t kept;             /* chunks in those of them that are kept */
 };
-
-/* Chunks in the files of all pieces that are kept, but for the end notes that
- * are about to be made. */
-uint64_t rotation_chunks(const struct recording *r);
 
 /* Begin a new piece if a chunk more might make this one too large. Uses the
  * sink's room: call it when a chunk was sent. */

@@ -9,6 +9,7 @@
 #include "analyzer/cmd/dump/dump_chunk.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/in/in.h"
+#include "analyzer/load/header.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/profile/profile.h"
 
@@ -312,8 +313,10 @@ static enum cmd_exit dump_print(struct reading *r)
 	};
 	struct dump d = { &r->load, filter_args_threads(r->load.session),
 			  map_new() };
-	const int status = load_again(&r->load, &sink, &d);
+	int status;
 
+	header_print_losses(&r->load);
+	status = load_again(&r->load, &sink, &d);
 	mem_free(d.threads);
 	map_free(d.running);
 	return status == 0 ? CMD_OK : CMD_UNREADABLE;

@@ -162,39 +162,32 @@ static void on_off(void *ctx, const struct stream *st, ticks from, ticks to,
 			(struct waits_sleep){ thread, from, to };
 }
 
-static void on_pass(void *ctx, const struct stream *st, ticks from, ticks to)
+/* A call that waits counts as blocked where switches are not known. */
+static void on_unknown(void *ctx, const struct stream *st, ticks from, ticks to)
 {
 	struct waits *const w = ctx;
-	struct waits_times *const t = times(w, stream_thread(st));
-	const ticks known_from = MAX(from, MIN(to, t->known_from));
-	const ticks known_to = MAX(known_from, MIN(to, t->known_to));
-	uint32_t kind;
+	const uint32_t kind = kind_at(w, st);
 
-	if (stream_level(st) > 0 || known_to - known_from == to - from)
-		return;
-	kind = kind_at(w, st);
 	if (kind != WAITS_OTHER)
-		t->blocked[kind] += waits_part(w, from, to) -
-				    waits_part(w, known_from, known_to);
+		times(w, stream_thread(st))->blocked[kind] +=
+			waits_part(w, from, to);
+}
+
+/* The same in a trace without switches. */
+static void on_pass(void *ctx, const struct stream *st, ticks from, ticks to)
+{
+	const struct waits *const w = ctx;
+
+	if (!cct_has_cpu(w->session->cct) && stream_level(st) == 0)
+		on_unknown(ctx, st, from, to);
 }
 
 static void on_chunk_begin(void *ctx, const struct replay_event *e,
 			   const struct chunk *chunk)
 {
-	struct waits_times *const t = times(ctx, e->thread);
-	struct chunk_item item = { 0 };
-	struct chunk_switches s;
-
-	if (e->level > 0)
-		return;
-	t->is_ended = (chunk->header.flags & CHUNK_LAST) != 0;
-	t->known_from = t->known_to = 0;
-	while (decode_next_item(chunk, &item)) {
-		if (!decode_switches(&item, &s))
-			continue;
-		t->known_from = s.from;
-		t->known_to = s.to;
-	}
+	if (e->level == 0)
+		times(ctx, e->thread)->is_ended =
+			(chunk->header.flags & CHUNK_LAST) != 0;
 }
 
 /* Calls of that depth and deeper ones have ended, or are open at the end. */
@@ -237,7 +230,7 @@ const struct replay_sink waits_sink = { .wait = on_wait, .leave = on_leave,
 					.calls = on_calls, .off = on_off };
 const struct replay_sink waits_times_sink = {
 	.wait = on_wait, .leave = on_leave, .off = on_off, .pass = on_pass,
-	.chunk_begin = on_chunk_begin };
+	.unknown = on_unknown, .chunk_begin = on_chunk_begin };
 
 bool waits_owner(const struct session *s, const struct waits_span *w,
 		 uint32_t *thread)

@@ -70,8 +70,7 @@ struct waits_times {
 	ticks ready, blocked[WAITS_KINDS];
 	func_id open;            /* in which call that waits it was at the end,
 	                          * or 0 */
-	uint32_t open_depth;     /* private; so is: */
-	ticks known_from, known_to; /* switches are known, in this chunk */
+	uint32_t open_depth;     /* private */
 	bool is_ended;           /* it ended, or was no longer recorded */
 };
 
