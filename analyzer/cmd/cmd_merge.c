@@ -131,7 +131,6 @@ static void name_those_apart(struct metric_columns *c)
 	}
 }
 
-/* The table or the CSV. */
 static void print_rows(const struct load *load, struct table *t)
 {
 	struct session *const s = load->session;

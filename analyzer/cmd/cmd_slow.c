@@ -387,7 +387,6 @@ static const struct metric_view view = {
 	"collecting,end,is_partial,stack"
 };
 
-/* One call as a row. */
 static void csv_call(const struct printer *p, struct table *t, size_t i)
 {
 	const struct slow_call *const c = &p->found->calls[i];

@@ -122,7 +122,6 @@ static void print_patterns(const struct func *f)
 	}
 }
 
-/* A pattern for --skip. */
 static size_t print_skip(const struct trim *t)
 {
 	for (size_t i = 0; i < t->count; i++) {

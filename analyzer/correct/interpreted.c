@@ -23,7 +23,6 @@ static bool is_lua(const struct session *s, node_id id)
 	return strcmp(func_language(f), "lua") == 0;
 }
 
-/* What a node ran. */
 static double ran(struct cct *t, node_id id)
 {
 	const uint64_t self = cct_get(t, id)->self;

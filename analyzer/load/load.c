@@ -87,11 +87,6 @@ int load_args_check(void)
 	return 0;
 }
 
-static const char *given_debug_dirs(void)
-{
-	return arg_debug_dirs ? arg_debug_dirs : "";
-}
-
 static char *more_words(char *before, const char *option, const char *value)
 {
 	char *const word = value ? out_escape_shell(value) : NULL;
@@ -336,23 +331,21 @@ static bool is_same_command(const struct session *a, const struct session *b)
 	return x && y && strcmp(x, y) == 0;
 }
 
-/* It is used in place of the trace's own. Without --reference, nothing is
- * done. */
-static enum cmd_exit read_reference(struct load *load)
+/* It is used in place of the trace's own. */
+static int read_reference(struct load *load)
 {
 	struct session *const from = session_new(1), *const to = load->session;
 	struct replay *const replay = replay_new(from, NULL, NULL);
 	struct in_summary in;
-	int status = arg_reference ? in_read(arg_reference, take_reference,
-					     replay, &in) : 0;
+	int status = in_read(arg_reference, take_reference, replay, &in);
 
 	replay_finish(replay);
 	replay_free(replay);
-	if (status == 0 && arg_reference && from->reference.samples == 0)
+	if (status == 0 && from->reference.samples == 0)
 		status = err_add("\"%s\" holds no reference: weft record "
 				 "--sample-only or --reference makes one",
 				 arg_reference);
-	if (status == 0 && arg_reference) {
+	if (status == 0) {
 		note_absent(from, &in);
 		if (in.bad > 0 || !session_note(from, "end") ||
 		    session_note(from, "lost.absent") ||
@@ -365,7 +358,7 @@ static enum cmd_exit read_reference(struct load *load)
 		to->reference.kind = REFERENCE_ONLY;
 	}
 	session_free(from);
-	return status == 0 ? CMD_OK : CMD_UNREADABLE;
+	return status;
 }
 
 void load_take_samples(struct load *to, struct load *from)
@@ -379,9 +372,9 @@ void load_take_samples(struct load *to, struct load *from)
 struct sym_options load_sym_options(const struct load *load)
 {
 	return (struct sym_options){
-		arena_print(load->names, "%s%s%s", given_debug_dirs(),
-			    arg_debug_dirs ? ":" : "",
-			    load->path),
+		arena_print(load->names, "%s%s%s",
+			    arg_debug_dirs ? arg_debug_dirs : "",
+			    arg_debug_dirs ? ":" : "", load->path),
 		NAMING_SECONDS,
 		arena_print(load->names, "%s/archive", load->path),
 		arg_servers
@@ -477,8 +470,6 @@ static enum cmd_exit read_profile(struct load *load)
 		 "weft, a profile");
 	return CMD_OK;
 }
-
-/* ---- what only the load knows ------------------------------------------- */
 
 void load_complete(struct load *load)
 {
@@ -622,7 +613,7 @@ static enum cmd_exit open_trace(struct load *load)
 			"--from, --to and filters by marks");
 		return CMD_USAGE;
 	}
-	if (read_reference(load) != CMD_OK)
+	if (arg_reference && read_reference(load) != 0)
 		return CMD_UNREADABLE;
 	name_all(load);
 	name_bodies(load->session);

@@ -161,11 +161,13 @@ struct group {
 	bool is_mixed;           /* a side has it in more than one source */
 };
 
+typedef void key_fn(struct session *, func_id, const char *, char *);
+
 /* One round: functions that are open match if they have the same key. */
 struct round {
 	struct session *const *side;
 	bool *const *is_open;    /* by side and function */
-	void (*key_of)(struct session *, func_id, const char *, char *);
+	key_fn *key_of;
 	int parts;               /* how much of a source's path is in a key */
 	bool is_strict;          /* only if both sides have as many of a key,
 	                          * each in one source */
@@ -188,7 +190,6 @@ static void add_match(struct diff_matches *m, func_id before, func_id after)
 	m->count++;
 }
 
-/* Put a function into the group of its key. */
 static void put(struct round *r, int side, func_id id, const char *key)
 {
 	const char *const source = func_get(r->side[side]->funcs, id)->source;
@@ -252,8 +253,9 @@ static void put_side(struct round *r, const struct diff_matches *m, int side)
 
 /* Match functions that have no match yet. The first of several functions with
  * one key matches the first of the other side, and so on. */
-static void match_by(struct diff_matches *m, struct round r)
+static void match_by(struct diff_matches *m, struct round r, key_fn *key_of)
 {
+	r.key_of = key_of;
 	r.by_key = map_new();
 	r.by_rank = map_new();
 	put_side(&r, m, 0);
@@ -342,11 +344,9 @@ static void match_moved(struct diff_matches *m, struct round round)
 	round.is_strict = true;
 	open_moved(round.side, round.is_open);
 	for (round.parts = PARTS; round.parts >= 0; round.parts--) {
-		round.key_of = name_key;
-		match_by(m, round);
-		round.key_of = place_key;
+		match_by(m, round, name_key);
 		if (round.parts > 0)
-			match_by(m, round);
+			match_by(m, round, place_key);
 	}
 }
 
@@ -356,7 +356,7 @@ void diff_match_init(struct diff_matches *m, struct session *const side[2])
 {
 	bool *is_open[2];
 	struct round round = { .side = side, .is_open = is_open,
-			       .key_of = exact_key, .parts = WHOLE };
+			       .parts = WHOLE };
 	size_t all = 1;
 
 	for (int i = 0; i < 2; i++) {
@@ -369,19 +369,14 @@ void diff_match_init(struct diff_matches *m, struct session *const side[2])
 	}
 	m->list = mem_alloc(all * sizeof(*m->list));
 	m->count = 1;
-	match_by(m, round);
+	match_by(m, round, exact_key);
 	close_shared(side, is_open);
-	round.key_of = place_key;
-	match_by(m, round);
-	round.key_of = name_key;
-	match_by(m, round);
-	round.key_of = moved_key;
-	match_by(m, round);
+	match_by(m, round, place_key);
+	match_by(m, round, name_key);
+	match_by(m, round, moved_key);
 	round.is_only = true;
-	round.key_of = other_key;
-	match_by(m, round);
-	round.key_of = nameless_key;
-	match_by(m, round);
+	match_by(m, round, other_key);
+	match_by(m, round, nameless_key);
 	round.is_only = false;
 	match_moved(m, round);
 	for (int i = 0; i < 2; i++)

@@ -174,7 +174,6 @@ static uint32_t add(struct work *w, const char *name, func_id func)
 	return (uint32_t)w->g->count;
 }
 
-/* The group of that name. */
 static uint32_t named(struct work *w, const char *name)
 {
 	uint32_t *const first = map_put(w->by_name, text_hash(1, name), 0);

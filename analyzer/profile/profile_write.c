@@ -230,7 +230,6 @@ static void put_sample(struct sampler *p, node_id id, uint32_t thread)
 	put_part(p, PPROF_SAMPLE);
 }
 
-/* All processes' labels. */
 static void find_labels(struct sampler *p)
 {
 	struct session *const s = p->session;

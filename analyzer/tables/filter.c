@@ -303,7 +303,6 @@ static void mark(struct work *w)
 	mem_free(alive);
 }
 
-/* What the node keeps of its flags. */
 static uint32_t kept_flags(const struct work *w, node_id id)
 {
 	const uint32_t flags = cct_get(w->from, id)->flags;

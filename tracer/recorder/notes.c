@@ -33,7 +33,6 @@ static void note_command(struct meta *m, char *const *argv)
 	meta_note(m, "command", text);
 }
 
-/* What calls cost to record. */
 static void note_cost(const struct recording *r, struct meta *m)
 {
 	const struct calibration *const c = &r->calibration;

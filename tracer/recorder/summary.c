@@ -161,7 +161,6 @@ static void print_relayed(const struct recording *r, const char *path)
 				path);
 }
 
-/* What a flight recorder has written. */
 static void print_flight(const struct recording *r)
 {
 	char size[32], most[32], age[48] = "", records[MANY], snapshots[MANY];
@@ -360,7 +359,6 @@ static void print_archive(const struct archive *a)
 				"hold", a->unlisted);
 }
 
-/* Quote a path for a shell. */
 static void quote(char *out, size_t room, const char *path)
 {
 	const char *const special = " \t\n'\"\\$`*?[]()<>|&;#~!{}";

@@ -128,7 +128,6 @@ static void add_bars(struct drawing *d)
 			native);
 }
 
-/* Which part of all is drawn. */
 static const char *shown(const struct drawing *d)
 {
 	const char *const part = plots_shown(d->p, d->flat, d->count);

@@ -83,7 +83,6 @@ bool slow_list_takes(const struct slow_list *s, const struct slow_call *c)
 	       compare(s, c, &s->best[0]) < 0;
 }
 
-/* The first tick of a column. */
 static ticks column_begin(const struct slow_options *o, size_t index)
 {
 	const unsigned __int128 n = (unsigned __int128)(o->last - o->first) *

@@ -186,7 +186,6 @@ lua_State *frames_main_of(const struct lua_lib *lib, lua_State *L)
 	return main;
 }
 #else
-/* Is it a main state itself? */
 static bool is_main(const struct weft_lua_api *api, lua_State *L)
 {
 	const bool is = API(api, lua_pushthread)(L) == 1;

@@ -596,7 +596,6 @@ static void hook_asking(lua_State *L, lua_Debug *ar)
 	quick_event(L, ar, HERE, true);
 }
 
-/* Where Lua is sampled. */
 static void hook_sampled(lua_State *L, lua_Debug *ar)
 {
 	struct coroutine *const co = lua_co_find(L);

@@ -130,7 +130,6 @@ enum { GONE = 1 };
 
 static struct pointer_map functions;
 
-/* The match of functions. */
 static bool is_function(const void *function, const void *address)
 {
 	return atomic_load_explicit(

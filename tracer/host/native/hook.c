@@ -347,7 +347,6 @@ static NOINLINE void enter_uncounted(uint64_t fn, uint64_t site,
 		enter(fn, site, from);
 }
 
-/* All calls are counted. */
 INLINE void enter_counting(uint64_t fn, uint64_t site, struct caller from,
 			   struct thread_state *s)
 {

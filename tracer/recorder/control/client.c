@@ -85,7 +85,6 @@ static void print_waiting(char *answer)
 	}
 }
 
-/* A table of all. */
 static int print_all(void)
 {
 	size_t count;

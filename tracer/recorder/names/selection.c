@@ -196,7 +196,6 @@ void selection_program(struct selection *s, const char *path)
 	decide_module(s, fd, real, hash);
 }
 
-/* A module of a process. */
 static void meet_module(struct selection *s, uint32_t pid, const char *path,
 			uint64_t hash)
 {
