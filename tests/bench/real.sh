@@ -180,6 +180,8 @@ real_program() {
 		real_ratio "$p.off" "$p.plain" "$p.off.x" &&
 		real_floored "$p.on" "$p" "$p.off" || return 1
 	real_trim "$p" || echo "bench: $p: weft trim fails" >&2
+	[ "$p" != server ] ||
+		real_recorded "$p.heap" "$p" "$p.on" --compress auto --heap
 	[ "$p" != sqlite-gcc ] || {
 		real_trimmed "$p.trimmed" && real_again "$p.trimmed" &&
 			real_trimmed "$p.twice" "$p.trimmed" &&
@@ -236,6 +238,7 @@ real_rows() {
 	[ "$(median "$p.on.x")" != nan ] || return 0
 	real_floor_row "$p.on" "$2, recorded / instrumented" "${3-}" \
 		"instrumented / plain $(calc "$(median "$p.off.x")") x"
+	real_row "$p.heap" "... with \`--heap\` / recorded without" 1.01
 	real_row "$p.counted" "... \`--count-only\`" "${4-}"
 	real_row "$p.budget" "... \`--budget 5%\`" "${5-}"
 	real_row "$p.skipped" "... \`--skip\` as \`weft trim\` says" "" \

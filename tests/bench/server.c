@@ -1,11 +1,12 @@
 /* server.c - a server in C and Lua that knows how long its functions take.
- * "server BATCHES [true]": a loop in C reads requests from a socket, and has
- * each handled by a Lua function in a coroutine of its own, which waits for a
- * lookup in C and then answers. It prints "TOTAL" and its CPU time in s. With
- * "true", to be run without recording, it prints "true SELF CALLS NAME": SELF
- * in ns of CPU time, of all calls of NAME. What a function takes is how much
- * longer a batch of requests is than one in which that function does nothing.
- * So the call itself is left out, and functions work for 100 ns and more.
+ * "server BATCHES [true]": a loop in C reads requests from a socket, takes
+ * memory for each, and has it handled by a Lua function in a coroutine of its
+ * own, which waits for a lookup in C and then answers. It prints "TOTAL" and
+ * its CPU time in s. With "true", to be run without recording, it prints "true
+ * SELF CALLS NAME": SELF in ns of CPU time, of all calls of NAME. What a
+ * function takes is how much longer a batch of requests is than one in which
+ * that function does nothing. So the call itself is left out, and functions
+ * work for 100 ns and more.
  * SPDX-License-Identifier: MIT */
 #include <lauxlib.h>
 #include <lualib.h>
@@ -19,7 +20,7 @@
 #define OUTSIDE __attribute__((no_instrument_function))
 #define WORKER __attribute__((noinline))
 
-enum { CLIENTS = 64, DIGESTS = 8 };
+enum { CLIENTS = 64, DIGESTS = 8, REQUEST = 200 };
 
 /* Functions with work of their own, and how many steps it has. */
 enum { PARSE, LOOKUP, DIGEST, RENDER, HANDLE, CHECK, WORKS };
@@ -50,7 +51,7 @@ static const char script[] =
 	"    while true do handle(wait()) end\n"
 	"end\n";
 
-static struct { lua_State *co; } client[CLIENTS];
+static struct { lua_State *co; char *request; } client[CLIENTS];
 static int ends[2];                /* the clients', the server's */
 static volatile unsigned long sink = 3;
 
@@ -84,6 +85,7 @@ static int reply(lua_State *L)
 	const unsigned char id = (unsigned char)lua_tointeger(L, 1);
 
 	render();
+	free(client[id].request);
 	if (write(ends[1], &id, 1) != 1)
 		abort();
 	return 0;
@@ -112,6 +114,7 @@ static void serve(lua_State *L)
 	for (int i = 0; i < CLIENTS; i++) {
 		if (read(ends[1], &id, 1) != 1)
 			abort();
+		client[id].request = malloc(REQUEST);
 		parse();
 		lua_pushinteger(client[id].co, id);
 		lua_pushinteger(client[id].co, works[HANDLE].steps);

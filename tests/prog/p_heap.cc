@@ -33,7 +33,7 @@ struct account { std::atomic<long> taken, bytes, blocks, in_use; };
 
 static std::atomic<block *> slot[SLOTS];
 static account accounts[KINDS][2];
-static volatile size_t huge = (size_t)1 << 61;
+static volatile size_t huge = (size_t)1 << 61, below = (size_t)3 << 62;
 static unsigned seed;
 static long steps = 3000;
 
@@ -144,7 +144,7 @@ PLAIN static void fail_to_take(block *b)
 {
 	void *p;
 
-	if (malloc(huge) || calloc(huge, 16) || reallocarray(NULL, huge, 16) ||
+	if (malloc(huge) || malloc(below) || calloc(huge, 16) || reallocarray(NULL, huge, 16) ||
 	    posix_memalign(&p, 3, 8) != EINVAL ||
 	    operator new(huge, std::nothrow))
 		abort();

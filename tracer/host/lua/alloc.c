@@ -18,26 +18,20 @@ void *lua_alloc_function(const struct lua_lib *lib, const char *name)
 	       dynamic_find(&d, name) : NULL;
 }
 
-static void put_back(struct lua_vm *vm)
-{
-	set_fn *const set = (set_fn *)lua_alloc_function(vm->lib,
-							 "lua_setallocf");
-
-	vm->alloc_closes = false;
-	if (set)
-		set(vm->main, vm->alloc.function, vm->alloc.data);
-}
-
-/* What LuaJIT gives back last of all that we have seen is the stack. */
-static void *ours(void *data, void *p, size_t size, size_t wanted)
+/* While a VM is closed. What LuaJIT gives back last of all that we have seen is
+ * the stack. */
+static void *closing(void *data, void *p, size_t size, size_t wanted)
 {
 	struct lua_vm *const vm = data;
+	set_fn *set;
 
-	if (unlikely(vm->alloc_closes) && wanted == 0 &&
-	    (uint64_t)p == vm->lib->abi->stack_of((uint64_t)vm->main))
-		put_back(vm);
-	return heap_alloc_call(&vm->alloc, p, size, wanted,
-			       __builtin_return_address(0), HERE);
+	if (wanted == 0 &&
+	    (uint64_t)p == vm->lib->abi->stack_of((uint64_t)vm->main)) {
+		set = (set_fn *)lua_alloc_function(vm->lib, "lua_setallocf");
+		if (set)
+			set(vm->main, vm->alloc.function, vm->alloc.data);
+	}
+	return heap_alloc_call(&vm->alloc, p, size, wanted);
 }
 
 /* Where nobody tells that VMs are closed, as in an interpreter, each of them
@@ -118,7 +112,8 @@ static void begin_looking(struct lua_vm *vm)
 
 /* --------------------------------------------------------------- LuaJIT's */
 
-/* Not an allocator of the program's, which may take its memory from malloc. */
+/* Not an allocator of the program's, nor that of a LuaJIT that was built to
+ * call malloc: it has no data. */
 void lua_alloc_lead(struct lua_vm *vm)
 {
 	get_fn *const get = !may_lead(vm) ? NULL :
@@ -133,12 +128,11 @@ void lua_alloc_lead(struct lua_vm *vm)
 	if (!set)
 		return;
 	its.function = get(vm->main, &its.data);
-	if (its.function == ours ||
+	if (!its.data ||
 	    dynamic_module_at((void *)its.function) != vm->lib->home)
 		return;
 	vm->alloc = its;
-	vm->alloc_closes = false;
-	set(vm->main, ours, vm);
+	set(vm->main, heap_alloc_call, &vm->alloc);
 	vm->lib->alloc_led = true;
 }
 
@@ -147,7 +141,11 @@ void lua_alloc_closing(struct lua_vm *vm)
 	get_fn *const get = !vm->alloc.function ? NULL :
 			    (get_fn *)lua_alloc_function(vm->lib,
 							 "lua_getallocf");
+	set_fn *const set = !get ? NULL :
+			    (set_fn *)lua_alloc_function(vm->lib,
+							 "lua_setallocf");
 	void *data;
 
-	vm->alloc_closes = get && get(vm->main, &data) == ours;
+	if (set && get(vm->main, &data) == heap_alloc_call)
+		set(vm->main, closing, vm);
 }

@@ -184,7 +184,6 @@ struct lua_vm {
 	bool end_watched;     /* it will be told of (lua_abi.watch_end) */
 	struct heap_alloc alloc; /* its own, which ours calls (alloc.h), as it
 	                       * may do longer than we know the VM */
-	bool alloc_closes;    /* it is closed, and gets that back */
 	uint8_t white;        /* abi->white, lately; 0: not looked at */
 	lua_State *watch;     /* ours (lua_abi/function.c), or NULL */
 	uint64_t watched;     /* counts, over all VMs; 0: not watched */

@@ -50,17 +50,19 @@ static any_fn *real[HEAPS];
  * a block with a sample is noted, and so is what gives it back. */
 
 static uint64_t mean;            /* 0: each block is noted */
+enum { NONE_MEAN = 1 << 30 };    /* where none is wanted */
 static uint64_t recording;       /* in which that is so */
 
 /* Each recording has a higher floor, which what threads have left of an earlier
- * one is below. INT64_MIN: it wants none, but links are led for an earlier. */
-static int64_t floor_, last_floor;
-#define FLOOR_STEP (INT64_C(1) << 40) /* above what is drawn: 2^38 */
+ * one is below. */
+static uint64_t floor_;
+enum { LEFT_BITS = 36 };         /* more is never drawn */
 
 /* Of a thread. left: by how much it is above the floor, so many bytes are left
- * until its next sample. */
+ * until its next sample. Where that is no number of LEFT_BITS, none was drawn
+ * yet or it is reached. */
 static THREAD_LOCAL struct {
-	int64_t left;
+	uint64_t left;
 	uint64_t recording;      /* in which it was drawn */
 	uint64_t random;         /* 0: none was drawn yet */
 } sampling;
@@ -87,16 +89,31 @@ static uint64_t draw(void)
 			log -= bit;
 		}
 	}
-	return 1 + ((mean * log >> 16) * 45426 >> 16); /* ln 2 */
+	return (mean * log >> 16) * 45426 >> 16; /* ln 2 */
 }
 
-/* Is there a sample in a block of that size? Asked where left is used up. */
+/* Would it be reached by a block of that size? A size may be a difference below
+ * 0, of a block that nobody gets. */
+INLINE bool would_reach(size_t size)
+{
+	return unlikely((sampling.left - size - floor_) >> LEFT_BITS != 0);
+}
+
+/* Counts a block that is about to be taken. */
+INLINE bool reaches(size_t size)
+{
+	sampling.left -= size;
+	return would_reach(0);
+}
+
+/* Is there a sample in a block of that size, which was counted? What is not had
+ * in the end takes its samples with it. */
 static bool is_sample(size_t size)
 {
-	int64_t left = sampling.left - floor_;
+	int64_t left = (int64_t)(sampling.left - floor_);
 
 	if (mean == 0) {
-		sampling.left = floor_;
+		sampling.left = 0;
 		return true;
 	}
 	if (sampling.random == 0)
@@ -104,41 +121,37 @@ static bool is_sample(size_t size)
 				  1;
 	if (sampling.recording != recording) {
 		sampling.recording = recording;
-		left = (int64_t)draw() - (int64_t)size;
+		left = (int64_t)(draw() - size);
 	}
-	sampling.left = floor_ + (left > 0 ? left : (int64_t)draw());
-	return left <= 0;
-}
-
-/* May a block that is taken now be noted? */
-INLINE bool may_note(size_t size)
-{
-	return sampling.left <= (int64_t)((uint64_t)floor_ + size);
+	sampling.left = floor_ + (left >> LEFT_BITS == 0 ? (uint64_t)left :
+							   draw());
+	return left < 0;
 }
 
 /* The noted blocks that are in use, by address. What finds no place is noted
- * all the same, but not what gives it back. filled: how many are in a bucket,
- * and calls of delete that look at it; where each block is noted, one more: it
- * may be any. At MANY it stays: a delete that is left by a jump is never taken
- * off, so that how many there are is not known for ever. */
-enum { BUCKET_BITS = 14, PLACES = 8, MANY = UINT8_MAX };
+ * all the same, but not what gives it back. filled: how many are in a bucket;
+ * where each block is noted, one: it may be any. */
+enum { BUCKET_BITS = 14, PLACES = 8 };
 static _Atomic uint8_t filled[1 << BUCKET_BITS];
 static _Alignas(64) _Atomic uint64_t known[1 << BUCKET_BITS][PLACES];
 
-static void fill(_Atomic uint8_t *in, int more)
+INLINE uint32_t bucket(const void *p)
 {
-	uint8_t n = atomic_load(in);
+	return hash_low((uint64_t)p, BUCKET_BITS);
+}
 
-	while (n < MANY && !atomic_compare_exchange_weak(in, &n,
-							 (uint8_t)(n + more)))
-		;
+/* Surely none of those noted. */
+INLINE bool is_unknown(const void *p)
+{
+	return likely(atomic_load_explicit(&filled[bucket(p)],
+					   memory_order_relaxed) == 0);
 }
 
 static void remember(const void *p)
 {
-	const uint64_t b = hash_place((uint64_t)p, BUCKET_BITS);
+	const uint32_t b = bucket(p);
 
-	fill(&filled[b], 1);
+	atomic_fetch_add(&filled[b], 1);
 	for (int i = 0; i < PLACES; i++) {
 		uint64_t none = 0;
 
@@ -146,46 +159,36 @@ static void remember(const void *p)
 						   (uint64_t)p))
 			return;
 	}
-	fill(&filled[b], -1);
+	atomic_fetch_sub(&filled[b], 1);
 }
 
 /* Its place; NULL: it was not noted. */
-INLINE _Atomic uint64_t *find(const void *p, uint64_t b)
+static _Atomic uint64_t *find(const void *p)
 {
-	if (likely(atomic_load_explicit(&filled[b], memory_order_relaxed) == 0))
-		return NULL;
+	_Atomic uint64_t *const in = known[bucket(p)];
+
 	for (int i = 0; i < PLACES; i++)
-		if (atomic_load_explicit(&known[b][i], memory_order_relaxed) ==
+		if (atomic_load_explicit(&in[i], memory_order_relaxed) ==
 		    (uint64_t)p)
-			return &known[b][i];
+			return &in[i];
 	return NULL;
 }
 
 INLINE bool is_known(const void *p)
 {
-	return mean == 0 ||
-	       find(p, hash_place((uint64_t)p, BUCKET_BITS)) != NULL;
+	return p && (mean == 0 || find(p));
 }
 
 /* Was it noted? It is so no longer. */
-INLINE bool forget(const void *p)
+static bool forget(const void *p)
 {
-	const uint64_t b = hash_place((uint64_t)p, BUCKET_BITS);
-	_Atomic uint64_t *const at = mean == 0 ? NULL : find(p, b);
+	_Atomic uint64_t *const at = mean == 0 || !p ? NULL : find(p);
 
 	if (!at)
-		return mean == 0;
+		return mean == 0 && p;
 	atomic_store(at, 0);
-	fill(&filled[b], -1);
+	atomic_fetch_sub(&filled[bucket(p)], 1);
 	return true;
-}
-
-/* Surely none of those noted. */
-INLINE bool is_unknown(const void *p)
-{
-	return atomic_load_explicit(&filled[hash_place((uint64_t)p,
-						       BUCKET_BITS)],
-				    memory_order_relaxed) == 0;
 }
 
 /* A child of fork has noted none. */
@@ -205,9 +208,8 @@ static void forget_all(void)
 static THREAD_LOCAL struct {
 	uint64_t sp;         /* of the outermost; 0: none */
 	const void *site;    /* who calls it */
-	const void *taken;   /* last */
+	const void *taken;   /* last of those that were noted */
 	const void *given;
-	bool told;           /* which Lua functions ask was said */
 } outer;
 
 /* An exception or a jump out of it leaves it as it was: it is below us then. */
@@ -305,255 +307,186 @@ static SLOW void say(const struct said *h, const void *site, uint64_t sp)
 	thread_release(s);
 }
 
-/* Says which functions of sampled Lua take memory. Before what Lua has is given
- * back: its own stack may be that. */
-static SLOW void tell_lua(uint64_t sp)
-{
-	const struct thread_state *const s = thread_self;
-
-	if (s && thread_lua_calls(s) && is_on())
-		thread_upcalls.lua_calls(0, sp);
-	outer.told = true;
-}
-
 /* The caller's. */
 #define SITE __builtin_return_address(0)
 
-static SLOW void note(void *p, size_t size, const void *site, uint64_t sp)
+/* Is what was counted to be noted? Then sampled Lua says which of its functions
+ * ask. Before what Lua has is given back: its own stack may be that. */
+static bool begin_take(size_t size, uint64_t sp)
 {
-	const bool told = outer.told;
+	const struct thread_state *const s = thread_self;
 
-	outer.told = false;
 	if (!is_sample(size) || !is_on())
-		return;
-	if (mean != 0)
-		remember(p);
-	if (!told)
-		tell_lua(sp);
-	outer.told = false;
-	say(&(struct said){ .what = HEAP_TAKE, .at = p, .size = size },
-	    is_inside(sp) ? outer.site : site, sp);
+		return false;
+	if (s && thread_lua_calls(s))
+		thread_upcalls.lua_calls(0, sp);
+	return true;
 }
 
-INLINE void *took(void *p, size_t size, const void *site, uint64_t sp)
+static void *end_take(void *p, size_t size, const void *site, uint64_t sp)
 {
-	if (unlikely(!p))
-		return p;
 	outer.taken = p;
-	sampling.left -= (int64_t)size;
-	if (unlikely(sampling.left <= floor_))
-		note(p, size, site, sp);
+	if (!p)
+		return p;
+	if (mean != 0)
+		remember(p);
+	say(&(struct said){ .what = HEAP_TAKE, .at = p, .size = size },
+	    is_inside(sp) ? outer.site : site, sp);
 	return p;
 }
 
-INLINE void gives(const void *p, uint64_t sp)
+static void gives(const void *p, uint64_t sp)
 {
-	if (!p)
-		return;
-	if (outer.given == p && is_inside(sp)) {
+	if (outer.given == p && is_inside(sp))
 		outer.given = NULL;
-		return;
-	}
-	if (unlikely(forget(p)) && is_on())
+	else if (forget(p) && is_on())
 		say(&(struct said){ .what = HEAP_FREE, .at = p }, NULL, sp);
 }
 
-/* When a block begins to be moved; 0: that is not noted. */
-INLINE uint64_t begin_move(const void *old)
-{
-	return old && is_known(old) ? clock_now() : 0;
-}
-
 /* A block that was noted is at p now, or there is none any more; what is taken
- * may be none of those noted. */
-static SLOW void note_move(const void *old, void *p, size_t size,
-			   uint64_t begin, const void *site, uint64_t sp)
+ * may be none of those noted. begin: when it began to be moved. */
+static void end_move(const void *old, void *p, size_t size, uint64_t begin,
+		     bool is_noted, const void *site, uint64_t sp)
 {
-	bool is_noted = false;
-
-	outer.told = false;
+	outer.taken = p;
 	forget(old);
-	if (p) {
-		sampling.left -= (int64_t)size;
-		is_noted = sampling.left <= floor_ && is_sample(size);
-	}
 	if (!is_on())
 		return;
-	if (is_noted && mean != 0)
+	if (is_noted && p && mean != 0)
 		remember(p);
 	say(&(struct said){ HEAP_MOVE, is_noted ? p : NULL, old, size, begin },
 	    is_inside(sp) ? outer.site : site, sp);
 }
 
-/* A block of size 0 may be none. */
-INLINE void *moved(const void *old, void *p, size_t size, uint64_t begin,
-		   const void *site, uint64_t sp)
+/* -------------------------------------------------------------- functions
+ * Each goes on by a jump, but for the rare block that is noted. */
+
+typedef void *take_fn(size_t, size_t);
+
+static SLOW void *take_noted(int which, size_t a, size_t b, size_t size,
+			     const void *site, uint64_t sp)
 {
-	if (likely(begin == 0))
-		return took(p, size, site, sp);
-	if (p || size == 0) {
-		outer.taken = p;
-		note_move(old, p, size, begin, site, sp);
+	const bool is_noted = begin_take(size, sp);
+	void *const p = ((take_fn *)real[which])(a, b);
+
+	return is_noted ? end_take(p, size, site, sp) : p;
+}
+
+/* calloc has none of more bytes than there are. */
+INLINE size_t times(size_t n, size_t each)
+{
+	size_t size;
+
+	return __builtin_mul_overflow(n, each, &size) ? SIZE_MAX : size;
+}
+
+#define X(name, size)                                                          \
+	static void *our_##name(size_t a, size_t b)                            \
+	{                                                                      \
+		if (reaches(size))                                             \
+			return take_noted(H_##name, a, b, size, SITE, HERE);   \
+		return REAL(name, take_fn)(a, b);                              \
 	}
-	return p;
-}
-
-/* -------------------------------------------------------------- functions */
-
-static void *our_malloc(size_t n)
-{
-	return took(REAL(malloc, void *(size_t))(n), n, SITE, HERE);
-}
-
-static void *our_calloc(size_t n, size_t each)
-{
-	return took(REAL(calloc, void *(size_t, size_t))(n, each), n * each,
-		    SITE, HERE);
-}
-
-static NOINLINE void *move_noted(void *old, size_t n, const void *site,
-				 uint64_t sp)
-{
-	const uint64_t begin = begin_move(old);
-
-	if (may_note(n))
-		tell_lua(sp);
-	return moved(old, REAL(realloc, void *(void *, size_t))(old, n), n,
-		     begin, site, sp);
-}
-
-/* The common case keeps few registers. */
-static void *our_realloc(void *old, size_t n)
-{
-	if (unlikely(old && (is_known(old) || may_note(n))))
-		return move_noted(old, n, SITE, HERE);
-	return took(REAL(realloc, void *(void *, size_t))(old, n), n, SITE,
-		    HERE);
-}
-
-/* glibc's calls realloc. */
-static void *our_reallocarray(void *old, size_t n, size_t each)
-{
-	const bool begun = begin_outer(SITE, HERE);
-	const uint64_t begin = begin_move(old);
-	void *p;
-
-	if (old && may_note(n * each))
-		tell_lua(HERE);
-	p = REAL(reallocarray, void *(void *, size_t, size_t))(old, n, each);
-	if (outer.taken != p)
-		moved(old, p, n * each, begin, SITE, HERE);
-	end_outer(begun);
-	return p;
-}
-
-static SLOW void free_noted(void *p, uint64_t sp)
-{
-	gives(p, sp);
-	REAL(free, void(void *))(p);
-}
-
-static void our_free(void *p)
-{
-	if (likely(is_unknown(p)))
-		REAL(free, void(void *))(p);
-	else
-		free_noted(p, HERE);
-}
+X(malloc, a)
+X(calloc, times(a, b))
+X(aligned_alloc, b)
+X(memalign, b)
+X(valloc, a)
+X(pvalloc, a)
+#undef X
 
 static int our_posix_memalign(void **to, size_t by, size_t n)
 {
+	const bool is_noted = reaches(n) && begin_take(n, HERE);
 	const int error = REAL(posix_memalign, int(void **, size_t, size_t))(
 		to, by, n);
 
-	if (error == 0)
-		took(*to, n, SITE, HERE);
+	if (is_noted && error == 0)
+		end_take(*to, n, SITE, HERE);
 	return error;
 }
 
-static void *our_aligned_alloc(size_t by, size_t n)
+/* realloc, or what a library has in its place. */
+INLINE void *change(const struct heap_alloc *a, void *old, size_t size,
+		    size_t n)
 {
-	return took(REAL(aligned_alloc, void *(size_t, size_t))(by, n), n,
-		    SITE, HERE);
+	return a ? a->function(a->data, old, size, n) :
+	       REAL(realloc, void *(void *, size_t))(old, n);
 }
 
-static void *our_memalign(size_t by, size_t n)
+/* A block of size 0 may be none. */
+static SLOW void *move_noted(const struct heap_alloc *a, void *old, size_t size,
+			     size_t n, const void *site, uint64_t sp)
 {
-	return took(REAL(memalign, void *(size_t, size_t))(by, n), n, SITE,
-		    HERE);
+	const bool is_noted = would_reach(0) && begin_take(n, sp);
+	const uint64_t begin = is_known(old) ? clock_now() : 0;
+	void *const p = change(a, old, size, n);
+
+	if (begin != 0 && (p || n == 0))
+		end_move(old, p, n, begin, is_noted, site, sp);
+	else if (is_noted && begin == 0)
+		end_take(p, n, site, sp);
+	return p;
 }
 
-static void *our_valloc(size_t n)
+static void *our_realloc(void *old, size_t n)
 {
-	return took(REAL(valloc, void *(size_t))(n), n, SITE, HERE);
+	if (reaches(n) || !is_unknown(old))
+		return move_noted(NULL, old, 0, n, SITE, HERE);
+	return change(NULL, old, 0, n);
 }
 
-static void *our_pvalloc(size_t n)
+/* All do the same by their realloc. */
+static void *our_reallocarray(void *old, size_t n, size_t each)
 {
-	return took(REAL(pvalloc, void *(size_t))(n), n, SITE, HERE);
-}
+	const size_t size = times(n, each);
 
-/* Mostly, C++'s call malloc and free, or one another. Those of the standard
- * library that were seen to do so, through their links, need nothing here, but
- * where a block is noted: who asks for it. Others may have a pool of their own.
- */
-static bool is_standard[HEAPS];
-static _Atomic bool passes[HEAPS];
-enum { MARGIN = 4096 };          /* at most so much more do they ask for */
-
-INLINE bool passes_on(int which)
-{
-	return atomic_load_explicit(&passes[which], memory_order_relaxed);
-}
-
-static void learn(int which, bool passed)
-{
-	if (passed && is_standard[which])
-		atomic_store_explicit(&passes[which], true,
-				      memory_order_relaxed);
+	if (reaches(size) || !is_unknown(old))
+		return move_noted(NULL, old, 0, size, SITE, HERE);
+	return change(NULL, old, 0, size);
 }
 
 typedef void *new_fn(size_t, long, long);
 typedef void delete_fn(void *, long, long);
 
+/* C++'s operators may call malloc and free, or one another: what was counted or
+ * noted by one of these is so no more. The outermost says who asks. */
 static NOINLINE void *new_noted(int which, size_t n, long b, long c,
 				const void *site, uint64_t sp)
 {
 	const bool begun = begin_outer(site, sp);
+	const uint64_t left = sampling.left;
 	void *const p = ((new_fn *)real[which])(n, b, c);
 
-	if (outer.taken != p)
-		took(p, n, site, sp);
-	else if (begun)
-		learn(which, p);
+	if (outer.taken != p && (mean == 0 || sampling.left == left) &&
+	    reaches(n) && begin_take(n, sp))
+		end_take(p, n, site, sp);
 	end_outer(begun);
 	return p;
 }
 
-/* The free that is expected looks at what was given. */
-static NOINLINE void delete_noted(int which, void *p, long b, long c,
-				  uint64_t sp)
+static SLOW void delete_noted(int which, void *p, long b, long c, uint64_t sp)
 {
-	_Atomic uint8_t *const in = &filled[hash_place((uint64_t)p,
-						       BUCKET_BITS)];
 	const bool begun = begin_outer(NULL, sp);
 
 	gives(p, sp);
 	outer.given = p;
-	fill(in, 1);
 	((delete_fn *)real[which])(p, b, c);
-	fill(in, -1);
-	if (begun)
-		learn(which, p && !outer.given);
+	outer.given = NULL;
 	end_outer(begun);
 }
+
+/* Those that surely call malloc need nothing here, but where a block is noted:
+ * who asks for it. They ask for MARGIN more at most. */
+static bool calls_malloc[HEAPS];
+enum { MARGIN = 4096 };
 
 #define X(name)                                                                \
 	static void *our_##name(size_t n, long b, long c)                      \
 	{                                                                      \
-		if (likely(passes_on(H_##name) && !may_note(n + MARGIN)))      \
-			return REAL(name, new_fn)(n, b, c);                    \
-		return new_noted(H_##name, n, b, c, SITE, HERE);               \
+		if (would_reach(n + MARGIN) || !calls_malloc[H_##name])        \
+			return new_noted(H_##name, n, b, c, SITE, HERE);       \
+		return REAL(name, new_fn)(n, b, c);                            \
 	}
 HEAP_NEWS(X)
 #undef X
@@ -561,47 +494,31 @@ HEAP_NEWS(X)
 #define X(name)                                                                \
 	static void our_##name(void *p, long b, long c)                        \
 	{                                                                      \
-		if (likely(passes_on(H_##name)))                               \
+		if (is_unknown(p))                                             \
 			REAL(name, delete_fn)(p, b, c);                        \
 		else                                                           \
 			delete_noted(H_##name, p, b, c, HERE);                 \
 	}
+X(free)
 HEAP_DELETES(X)
 #undef X
 
-static NOINLINE void *alloc_noted(const struct heap_alloc *a, void *p,
-				  size_t size, size_t wanted, const void *site,
-				  uint64_t sp)
+static SLOW void *alloc_noted(const struct heap_alloc *a, void *p, size_t size,
+			      size_t wanted, const void *site, uint64_t sp)
 {
-	const bool begun = begin_outer(site, sp);
-	const uint64_t move = wanted == 0 ? 0 : begin_move(p);
-	void *q;
-
-	if (wanted == 0) {
-		gives(p, sp);
-		outer.given = p;
-	}
-	if (p && wanted != 0 && may_note(wanted))
-		tell_lua(sp);
-	q = a->function(a->data, p, size, wanted);
-	if (wanted != 0 && outer.taken != q)
-		moved(p, q, wanted, move, site, sp);
-	end_outer(begun);
-	return q;
+	if (wanted != 0)
+		return move_noted(a, p, size, wanted, site, sp);
+	gives(p, sp);
+	return change(a, p, size, 0);
 }
 
-void *heap_alloc_call(const struct heap_alloc *a, void *p, size_t size,
-		      size_t wanted, const void *site, uint64_t sp)
+void *heap_alloc_call(void *data, void *p, size_t size, size_t wanted)
 {
-	void *q;
+	const struct heap_alloc *const a = data;
 
-	if (unlikely(!is_unknown(p) || may_note(wanted + MARGIN)))
-		return alloc_noted(a, p, size, wanted, site, sp);
-	outer.taken = NULL; /* by a malloc that this one calls */
-	q = a->function(a->data, p, size, wanted);
-	if (outer.taken != q)
-		sampling.left -= (int64_t)wanted;
-	return q;
+	if (reaches(wanted) || !is_unknown(p))
+		return alloc_noted(a, p, size, wanted, SITE, HERE);
+	return a->function(a->data, p, size, wanted);
 }
 
 /* -------------------------------------------------------------- the table */
@@ -620,30 +537,48 @@ static void begin_recording(void)
 		return;
 	recording = mapped_view.recording;
 	mean = mapped_view.heap == POOL_HEAP_EXACT ? 0 :
-	       mapped_view.heap + (mapped_view.heap == 0);
-	last_floor += FLOOR_STEP;
-	floor_ = mapped_view.heap == 0 ? INT64_MIN : last_floor;
+	       mapped_view.heap != 0 ? mapped_view.heap : NONE_MEAN;
+	floor_ += UINT64_C(1) << LEFT_BITS;
 	forget_all();
-	for (int i = 0; i < HEAPS; i++)
-		atomic_store(&passes[i], false);
 }
 
 /* Ours goes on to one function: another library's (RTLD_DEEPBIND) is left
  * alone, and so is the program's own. */
-static void *choose(unsigned which, void *original)
+static bool is_led(int which, void *original)
 {
 	const struct link_map *const at = dynamic_module_at(original);
 
 	if (!at || at->l_name[0] == '\0')
-		return NULL;
+		return false;
 	begin_recording();
-	if (!real[which]) {
+	if (!real[which])
 		real[which] = (any_fn *)(uintptr_t)original;
-		is_standard[which] = strstr(at->l_name, "/libstdc++.so") &&
-			dynamic_module_at(link_found_by(at, "_Znwm")) == at &&
-			dynamic_module_at(link_found_by(at, "_ZdlPv")) == at;
-	}
-	return (void *)(uintptr_t)real[which] == original ? ours[which] : NULL;
+	return (void *)(uintptr_t)real[which] == original;
+}
+
+/* Do libstdc++'s operators, here, call malloc and free through links that are
+ * led? Others may have a pool of their own. */
+static bool is_standard(const struct link_map *at)
+{
+	return strstr(at->l_name, "/libstdc++.so") &&
+	       dynamic_module_at(link_found_by(at, "_Znwm")) == at &&
+	       dynamic_module_at(link_found_by(at, "_ZdlPv")) == at &&
+	       is_led(H_malloc, link_found_by(at, "malloc")) &&
+	       is_led(H_free, link_found_by(at, "free"));
+}
+
+static void *choose(unsigned which, void *original)
+{
+	const bool is_first = !real[which];
+	const struct link_map *const at = dynamic_module_at(original);
+
+	if (!is_led((int)which, original) ||
+	    (which == H_reallocarray &&
+	     !is_led(H_realloc, link_found_by(at, "realloc"))))
+		return NULL;
+	if (is_first && which > H_pvalloc)
+		calls_malloc[which] = is_standard(at);
+	return which >= H__ZdlPv && calls_malloc[which] ? NULL : ours[which];
 }
 
 /* Whether they are wanted, the pool says, which is looked for before any link

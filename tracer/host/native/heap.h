@@ -12,7 +12,6 @@ struct heap_alloc {
 	void *data;
 };
 
-/* Calls it, and notes what it does unless it gets that from malloc. site: who
- * calls, sp: its frame. */
-void *heap_alloc_call(const struct heap_alloc *, void *p, size_t size,
-		      size_t wanted, const void *site, uint64_t sp);
+/* One that calls another, which does not get what it gives from malloc, and
+ * notes what that does. data: struct heap_alloc. */
+heap_alloc_fn heap_alloc_call;
