@@ -35,7 +35,8 @@ struct diff_figures {
 	uint64_t total_off;      /* of that, not known to be on the CPU */
 	uint64_t total_wait;     /* of that, waiting for something else than
 	                          * a core */
-	double variance;         /* of a net self, or of a sampled VM's */
+	double variance;         /* of a net self, or of a sampled VM's; */
+	double total_variance;   /* of total */
 };
 
 /* One function that calls another, by their matches; caller 0: a thread. */
@@ -63,8 +64,13 @@ struct maker {
 	struct fastest { size_t mean; struct diff_row row; } *fastest;
 	size_t fastest_count, fastest_room;
 	/* For each reason of calls, by match: what is added in all, the edge
-	 * that adds or takes most (index + 1), and how much that is. */
-	struct most { double added, most; uint32_t edge; } *added[DIFF_COST];
+	 * that adds or takes most (index + 1), and how much that is; and how
+	 * exactly added is known, by the cost of a call, which all edges have
+	 * in common, and by the counts, which are each edge's own. */
+	struct most {
+		double added, most, cost_error, count_variance;
+		uint32_t edge;
+	} *added[DIFF_COST];
 };
 
 /* ---- sums over both trees ---- */
@@ -87,6 +93,7 @@ struct walk {
 	struct cct *cct;
 	int side;
 	uint64_t *total, *off, *wait; /* by node, with all below it */
+	double *variance;        /* of total */
 	node_id *callers;        /* by node: merge_callers */
 	uint32_t *open;          /* by match: how often it is on the path */
 };
@@ -112,6 +119,15 @@ static void count_edge(struct walk *w, uint32_t caller, uint32_t func,
 	m->edges[*at - 1].calls[w->side] += calls;
 }
 
+/* Of what a node did itself. */
+static double variance_at(struct cct *t, node_id id)
+{
+	const double self = (double)cct_get(t, id)->self;
+
+	return cct_is_net(t) ? cct_sampled_of(t, id)->variance :
+	       ratio(self * self, (double)cct_counted_of(t, id).noted);
+}
+
 /* Add what a node did itself to its function. Match 0 has the time of the
  * threads in no function. */
 static void count_own(struct maker *m, int side, node_id id)
@@ -130,9 +146,7 @@ static void count_own(struct maker *m, int side, node_id id)
 		return;
 	f->calls += n->calls;
 	f->timed += n->calls - c.untimed;
-	f->variance += cct_is_net(t) ? cct_sampled_of(t, id)->variance :
-		       ratio((double)n->self * (double)n->self,
-			     (double)c.noted);
+	f->variance += variance_at(t, id);
 	f->off += cpu.off;
 	f->sleep += n->suspended;
 }
@@ -159,6 +173,7 @@ static void enter(struct walk *w, node_id id)
 		f->total += w->total[id];
 		f->total_off += w->off[id];
 		f->total_wait += w->wait[id];
+		f->total_variance += w->variance[id];
 	}
 	if (n->calls > 0)
 		count_edge(w, match_of(w, w->callers[id]), match, is_again,
@@ -201,6 +216,7 @@ static void count_side(struct maker *m, int side)
 	struct walk w = { m, t, side, mem_alloc(nodes * sizeof(uint64_t)),
 			  mem_alloc(nodes * sizeof(uint64_t)),
 			  mem_alloc(nodes * sizeof(uint64_t)),
+			  mem_alloc(nodes * sizeof(double)),
 			  merge_callers(m->side[side]),
 			  mem_alloc(m->matches.count * sizeof(uint32_t)) };
 
@@ -214,13 +230,16 @@ static void count_side(struct maker *m, int side)
 			       m->out->has_cpu ? MIN(off, n->self) : 0;
 		w.off[id] += off;
 		w.wait[id] += rest(cpu.off, cpu.ready);
+		w.variance[id] += m->is_apart[match_of(&w, id)] ? 0 :
+				  variance_at(t, id);
 		w.total[parent] += w.total[id];
 		w.off[parent] += w.off[id];
 		w.wait[parent] += w.wait[id];
+		w.variance[parent] += w.variance[id];
 	}
 	for (node_id r = cct_first_root(t); r; r = cct_get(t, r)->sibling)
 		walk(&w, r);
-	mem_free_all(w.total, w.off, w.wait, w.callers, w.open);
+	mem_free_all(w.total, w.off, w.wait, w.variance, w.callers, w.open);
 }
 
 /* ---- statistics over sessions, in lists that are sorted ---- */
@@ -321,6 +340,29 @@ static uint64_t wait_of(const struct maker *m, const struct diff_figures *f)
 	return m->out->has_cpu ? rest(MIN(f->off, f->self), f->ready) : 0;
 }
 
+static uint64_t callers_of(const struct maker *m, int side,
+			   const struct diff_edge *e)
+{
+	return e->caller > 0 ? m->func[side][e->caller].calls :
+	       (uint64_t)m->sessions[side];
+}
+
+/* Of the calls that an edge has more in one session than for as many of the
+ * caller's before. Where a call of its caller makes the same number of calls
+ * each time, or the caller did the same again, none is chance. Else what comes
+ * may differ, as much as independent events do. */
+static double count_variance(const struct maker *m, size_t edge)
+{
+	const struct diff_edge *const e = &m->edges[edge];
+	const uint64_t by[2] = { callers_of(m, 0, e), callers_of(m, 1, e) };
+	const double times = ratio((double)by[1], (double)by[0]);
+
+	if (by[0] == 0 || by[1] == 0 || by[0] == by[1] ||
+	    (e->calls[0] % by[0] == 0 && e->calls[1] % by[1] == 0))
+		return 0;
+	return (double)e->calls[1] + (double)e->calls[0] * times * times;
+}
+
 /* Time of one call with all that it calls, ns: of work, or of waits. If the
  * function is open already, it is that of its own code, because the time of
  * what it calls is part of the outer call's. */
@@ -339,16 +381,37 @@ static double call_cost(const struct maker *m, int side, uint32_t match,
 		     (double)f->outer);
 }
 
+/* One standard error of call_cost's work, likewise; 0: not known. */
+static double cost_error(const struct maker *m, int side, uint32_t match,
+			 bool is_again)
+{
+	const struct diff_figures *const f = &m->func[side][match];
+
+	return is_again || f->outer == 0 ?
+	       ratio(sqrt(f->variance), (double)f->timed) :
+	       ratio(sqrt(f->total_variance), (double)f->outer);
+}
+
+/* So many calls more, at that cost; error: of the cost. */
 static void charge(struct maker *m, enum diff_reason why, size_t edge,
-		   double added)
+		   double calls, double cost, double error)
 {
 	struct most *const most = &m->added[why][m->edges[edge].func];
+	const double added = calls * cost;
 
 	if (most->edge == 0 || fabs(added) > fabs(most->most)) {
 		most->edge = (uint32_t)edge + 1;
 		most->most = added;
 	}
 	most->added += added;
+	most->cost_error += calls * error;
+	most->count_variance += cost * cost * count_variance(m, edge);
+}
+
+static double rate_of(const struct maker *m, int side,
+		      const struct diff_edge *e)
+{
+	return ratio((double)e->calls[side], (double)callers_of(m, side, e));
 }
 
 /* Find what the change of one edge adds, ns a session, and why. What counts is
@@ -361,23 +424,32 @@ static void weigh_edge(struct maker *m, size_t i)
 	const enum diff_reason why = before->calls == 0 ? DIFF_NEW :
 		e->calls[0] == 0 ? DIFF_NEW_CALLER : DIFF_CALLED;
 	const int price = before->calls == 0;
-	double rate[2], calls;
-	uint64_t callers[2];
+	const double by = (double)callers_of(m, 1, e);
+	double calls;
 
-	for (int k = 0; k < 2; k++) {
-		callers[k] = e->caller > 0 ? m->func[k][e->caller].calls :
-			     (uint64_t)m->sessions[k];
-		rate[k] = ratio((double)e->calls[k], (double)callers[k]);
-	}
 	/* A new function is charged with what it calls; the callees of one that
 	 * is gone went with it. */
-	if (callers[0] == 0 || callers[1] == 0)
+	if (callers_of(m, 0, e) == 0 || by == 0)
 		return;
-	calls = (rate[1] - rate[0]) * (double)callers[1] / m->sessions[1];
-	charge(m, why, i, calls * call_cost(m, price, e->func, e->is_again,
-					    false));
-	charge(m, DIFF_MORE_WAITS, i, calls *
-	       call_cost(m, price, e->func, e->is_again, true));
+	calls = (rate_of(m, 1, e) - rate_of(m, 0, e)) * by / m->sessions[1];
+	charge(m, why, i, calls,
+	       call_cost(m, price, e->func, e->is_again, false),
+	       cost_error(m, price, e->func, e->is_again));
+	charge(m, DIFF_MORE_WAITS, i, calls,
+	       call_cost(m, price, e->func, e->is_again, true), 0);
+}
+
+/* The probability of such a difference by these errors alone, if that is too
+ * high to be told from chance; else -1: how much single sessions differ beyond
+ * these errors is not known. */
+static double sampling_chance(double variance, double difference)
+{
+	double chance;
+
+	if (variance <= 0)
+		return -1;
+	chance = erfc(fabs(difference) / sqrt(2 * variance));
+	return chance > DIFF_CHANCE ? chance : -1;
 }
 
 /* The row of a function that is called more often, or less. Statistics exist of
@@ -387,11 +459,13 @@ static void add_calls(struct maker *m, uint32_t match, enum diff_reason why)
 {
 	const struct most *const most = &m->added[why][match];
 	struct diff_row row = row_of(m, match, why, most->added);
+	const struct diff_edge *edge;
 	const struct diff_match *caller;
 
 	if (most->edge == 0)
 		return;
-	caller = &m->matches.list[m->edges[most->edge - 1].caller];
+	edge = &m->edges[most->edge - 1];
+	caller = &m->matches.list[edge->caller];
 	row.caller_before = caller->id[0];
 	row.caller_after = caller->id[1];
 	row.was = (double)m->func[0][match].calls / m->sessions[0];
@@ -399,6 +473,13 @@ static void add_calls(struct maker *m, uint32_t match, enum diff_reason why)
 	row.chance = chance(m,
 		find_rate(m->side[0], row.caller_before, row.before),
 		find_rate(m->side[1], row.caller_after, row.after));
+	for (int k = 0; k < 2; k++)
+		row.rate[k] = rate_of(m, k, edge);
+	if (row.chance < 0) {
+		row.error = sqrt(most->cost_error * most->cost_error +
+				 most->count_variance);
+		row.chance = sampling_chance(row.error * row.error, row.added);
+	}
 	add_row(m, &row);
 }
 
@@ -413,19 +494,6 @@ static double variance_of(const struct maker *m, uint32_t match,
 		variance += m->func[side][match].variance /
 			    many[side] / many[side];
 	return variance;
-}
-
-/* The probability of such a difference by these errors alone, if that is too
- * high to be told from chance; else -1: how much single sessions differ beyond
- * these errors is not known. */
-static double sampling_chance(double variance, double difference)
-{
-	double chance;
-
-	if (variance <= 0)
-		return -1;
-	chance = erfc(fabs(difference) / sqrt(2 * variance));
-	return chance > DIFF_CHANCE ? chance : -1;
 }
 
 /* The row of a function that costs more a call, or less. time is over all

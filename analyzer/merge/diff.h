@@ -38,9 +38,11 @@ struct diff_row {
 	                         * sleep before, if there was */
 	double was, is;         /* reasons of calls: calls a session; others:
 	                         * ns a call; of DIFF_SAMPLED ns a session */
-	double error;           /* DIFF_SAMPLED, and DIFF_COST of one session
-	                         * each: of added, as far as samples tell; 0:
-	                         * not known */
+	double rate[2];         /* reasons of calls, by side: calls for each
+	                         * one of the caller's */
+	double error;           /* DIFF_SAMPLED, and DIFF_COST and reasons of
+	                         * calls of one session each: of added, as far
+	                         * as samples and counts tell; 0: not known */
 	double calls;           /* DIFF_SAMPLED: how many times as many calls a
 	                         * session were recorded; 0: not known */
 	bool is_fastest;        /* was, is: of each session's fastest call */

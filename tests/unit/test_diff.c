@@ -747,3 +747,60 @@ void test_diff_matches_templates_with_other_arguments(void)
 	session_free(sides[0]);
 	session_free(sides[1]);
 }
+
+/* main serves so many requests, of which some are long: 1 ms each, with a
+ * standard error of a tenth of that. */
+static struct session *served(uint64_t requests, uint64_t longs)
+{
+	struct session *const s = sessions_new(NS_PER_S, "main");
+	const node_id main = sessions_calls(s, cct_root(s->cct, 0),
+		sessions_func(s, 1, 16, "main"), 1, 1000000);
+	const node_id serve = sessions_calls(s, main,
+		sessions_func(s, 1, 32, "serve"), requests, requests * 1000);
+	const node_id at = sessions_calls(s, serve,
+		sessions_func(s, 1, 48, "long"), longs, longs * 1000000);
+
+	cct_collect_samples(s->cct);
+	cct_set_net(s->cct, true);
+	cct_sampled_of(s->cct, at)->variance = (double)(longs * longs) * 1e10;
+	return s;
+}
+
+/* The row of calls of long between two single sessions. */
+static struct diff_row long_row(uint64_t requests, uint64_t before,
+				uint64_t requests_after, uint64_t after)
+{
+	struct session *const a = served(requests, before);
+	struct session *const b = served(requests_after, after);
+	struct diff *const d = diff_new(a, b);
+	struct diff_row found = { .reason = DIFF_REASONS };
+
+	for (size_t i = 0; i < d->count; i++)
+		if (d->rows[i].reason == DIFF_CALLED &&
+		    strcmp(func_get(b->funcs, d->rows[i].after)->name,
+			   "long") == 0)
+			found = d->rows[i];
+	diff_free(d);
+	session_free(a);
+	session_free(b);
+	return found;
+}
+
+/* One long call in 2000 requests and one in 1000 may be chance; not twice as
+ * many of 400. Where each request has as many, or requests are the same, counts
+ * are no chance: there the cost of a call alone is not exact. */
+void test_diff_knows_the_error_of_calls(void)
+{
+	struct diff_row row = long_row(2000, 1, 1000, 1);
+
+	CHECK(row.reason == DIFF_CALLED && row.chance > 0.5);
+	CHECK(row.rate[0] == 1 / 2000.0 && row.rate[1] == 1 / 1000.0);
+	row = long_row(2000, 400, 1000, 400);
+	CHECK(row.chance < 0);
+	CHECK(fabs(row.added - 200e6) < 1e3);
+	CHECK(fabs(row.error - hypot(20e6, sqrt(400 + 400 / 4) * 1e6)) < 1e3);
+	row = long_row(2000, 2000, 1000, 2000);
+	CHECK(row.chance < 0 && fabs(row.error - 100e6) < 1e3);
+	row = long_row(1000, 1, 1000, 2);
+	CHECK(row.chance < 0 && fabs(row.error - 0.1e6) < 1e3);
+}

@@ -244,15 +244,27 @@ static METRIC_GETTER(get_reason)
 		 r->is_fastest ? " (fastest)" : "");
 }
 
+/* Is a function called more for each call of its caller, but not more often in
+ * all, or less? */
+static bool is_of_rate(const struct diff_row *r)
+{
+	return diff_is_of_calls(r) &&
+	       (r->rate[1] - r->rate[0]) * (r->is - r->was) <= 0;
+}
+
 /* was or is: calls a session, which may be a mean, or ns a call; of sampled
- * functions ns a session. */
+ * functions ns a session. The table has calls for one of the caller's where
+ * these are what changed. */
 static METRIC_GETTER(get_figure)
 {
 	const struct diff_row *const r = ((const struct line *)row)->row;
+	const bool is_before = m->name[0] == 'w';
 	char text[OUT_NUMBER];
 
-	v->real = m->name[0] == 'w' ? r->was : r->is;
-	if (!diff_is_of_calls(r))
+	v->real = is_before ? r->was : r->is;
+	if (is_of_rate(r))
+		metric_show(v, "%.4g a call", r->rate[!is_before]);
+	else if (!diff_is_of_calls(r))
 		metric_show(v, "%s", out_number_time(text, v->real));
 }
 
@@ -298,7 +310,7 @@ static const struct metric metrics[] = {
 	       .help = "time that the change adds to a session"),
 	FIGURE("adds-error", get_error, .title = "\302\261",
 	       .key = "added_error_ns", .help = "one standard error of that, "
-	       "as far as samples tell"),
+	       "as far as samples and counts tell"),
 	FIGURE("share", get_share,
 	       .help = "adds as a share of the CPU time before. Waits: of the "
 	       "CPU time and all waits. Sleep: of all sleep"),
@@ -306,7 +318,8 @@ static const struct metric metrics[] = {
 	  .help = "what changed" },
 	FIGURE("was", get_figure, .drop = 1,
 	       .help = "before: calls in a session, or the time of one; of "
-	       "what takes more, time in a session"),
+	       "what takes more, time in a session; if that did not change "
+	       "so, calls for one of the caller's"),
 	FIGURE("is", get_figure, .drop = 1, .help = "the same, after"),
 	FIGURE("chance", get_chance,
 	       .help = "probability that nothing changed"),
