@@ -60,7 +60,8 @@ struct explain_finding {
 	                          * without what does not count */
 	ticks on, blocked, ready; /* SLOW: what they, or the slowest one, were
 	                          * on the CPU, asleep, and without a core;
-	                          * all 0: not known; */
+	                          * all 0: not known; SLEEP: ready is of time,
+	                          * that of the thread; */
 	ticks suspended;         /* and beside that, as coroutines */
 	ticks rank;              /* by which findings are sorted */
 	bool is_idle;            /* WAIT, EVENT: of threads that hardly do
@@ -85,6 +86,7 @@ struct explain_sleep {
 	func_id where, body;
 	uint64_t count;
 	ticks sum, longest, at;
+	ticks no_core;           /* of longest: its thread had no core */
 	uint64_t coroutine;
 	uint32_t process;        /* the coroutine's; index */
 };
@@ -129,7 +131,8 @@ struct explain_seen {
 	const struct explain_sleep *sleeps;
 	size_t sleep_count;
 	ticks second;            /* the longest suspension of any coroutine but
-	                          * that which was suspended longest */
+	                          * that which was suspended longest, both
+	                          * without what their threads had no core */
 	struct explain_lock lock; /* mutex or read-write lock, */
 	struct explain_lock event; /* and what threads tell each other by:
 	                          * condition variable, semaphore, barrier */

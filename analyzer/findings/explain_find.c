@@ -141,6 +141,13 @@ static void find_often(struct work *w)
 
 /* ---- the coroutine that sleeps ------------------------------------------ */
 
+/* While a thread has no core, all of its coroutines sleep, which is nobody's
+ * doing. */
+static ticks itself(const struct explain_sleep *s)
+{
+	return s->longest - s->no_core;
+}
+
 static void find_sleep(struct work *w, const struct explain_seen *seen)
 {
 	const struct explain_sleep *const s = seen->sleeps, *best = NULL;
@@ -151,23 +158,23 @@ static void find_sleep(struct work *w, const struct explain_seen *seen)
 	for (size_t i = 0; i < seen->sleep_count; i++) {
 		count += s[i].count;
 		sum += s[i].sum;
-		if (!best || s[i].longest > best->longest)
+		if (!best || itself(&s[i]) > itself(best))
 			best = &s[i];
 	}
-	if (!best || !work_is_long(w, best->longest, LONG_SHARE))
+	if (!best || !work_is_long(w, itself(best), LONG_SHARE))
 		return;
 	/* What others slept meanwhile tells whether that is unusual. */
 	const ticks others = count > 1 ? (sum - best->longest) / (count - 1) :
 			     0;
 
-	/* While a thread has no core, all of its coroutines sleep. */
-	if (best->longest / SLEEP_TIMES < others ||
-	    best->longest / 2 < seen->second)
+	if (itself(best) / SLEEP_TIMES < others ||
+	    itself(best) / 2 < seen->second)
 		return;
 	f = work_add(w, EXPLAIN_SLEEP, best->where);
 	f->other = best->body;
 	f->calls = count;
 	f->time = best->longest;
+	f->ready = best->no_core;
 	f->typical = others;
 	f->at = best->at;
 	f->coroutine = best->coroutine;
@@ -266,6 +273,8 @@ static ticks rank_of(const struct work *w, const struct explain_finding *f)
 	const struct explain *const e = w->out;
 	ticks rank = f->kind == EXPLAIN_JOIN ? UINT64_MAX : f->time;
 
+	if (f->kind == EXPLAIN_SLEEP)
+		return f->time - f->ready;
 	if (f->kind != EXPLAIN_WAIT && f->kind != EXPLAIN_EVENT)
 		return rank;
 	if (f->is_idle)

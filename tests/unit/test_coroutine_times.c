@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/coroutines.h"
 #include "analyzer/watch/coroutine_times.h"
+#include "analyzer/watch/waits/sleeps.h"
 #include "analyzer/base/mem.h"
 #include "tests/unit/told.h"
 
@@ -31,6 +32,65 @@ static void second_thread(void)
 	cb_leave(&b, "body", 5);
 	cb_suspend(&b, 9, SUSPEND_RETURN, 0);
 	give(40);
+}
+
+/* Coroutine 9 sleeps for 10 ticks and for 40; of these its thread is off the
+ * CPU from 20 on for 38, and had no core for 35. */
+static void sleeping_thread(void)
+{
+	static const uint64_t off[] = { 20, 3, 35 };
+	size_t at;
+
+	cb_begin(&b, 1, 1, 0, 0);
+	cb_enter(&b, "main", 0);
+	cb_create(&b, 9, 3, 1);
+	cb_resume(&b, 9, 0, 0, 0, 0);
+	cb_enter(&b, "body", 0);
+	cb_suspend(&b, 9, SUSPEND_YIELD, 4);
+	cb_resume(&b, 9, RESUME_STACK, 10, 1, 10);
+	cb_frame(&b, "body", 14);
+	cb_suspend(&b, 9, SUSPEND_YIELD, 3);
+	cb_resume(&b, 9, RESUME_STACK, 40, 1, 40);
+	cb_frame(&b, "body", 57);
+	cb_leave(&b, "body", 2);
+	cb_suspend(&b, 9, SUSPEND_RETURN, 0);
+	at = cb_item(&b);
+	cb_item_word(&b, 0);
+	cb_item_word(&b, 80);
+	cb_numbers(&b, off, 3);
+	cb_item_end(&b, at, ITEM_SWITCHES);
+	give(80);
+}
+
+/* The sleep of 40 ticks is one of 5 but for the core. */
+void test_sleeps_leave_out_time_without_a_core(void)
+{
+	struct session *again;
+	struct sleeps s;
+
+	session = session_new(0);
+	replay = replay_new(session, NULL, NULL);
+	sleeping_thread();
+	replay_finish(replay);
+	replay_free(replay);
+	sleeps_init(&s, session);
+	again = session_new(0);
+	replay = replay_new(again, &sleeps_sink, &s);
+	func_table_free(again->funcs);
+	again->funcs = session->funcs;
+	sleeping_thread();
+	replay_finish(replay);
+	replay_free(replay);
+	again->funcs = NULL;
+	session_free(again);
+	REQUIRE(s.count == 1);
+	CHECK_EQ(s.list[0].count, 2);
+	CHECK_EQ(s.list[0].sum, 50);
+	CHECK_EQ(s.list[0].longest, 10);
+	CHECK_EQ(s.list[0].no_core, 0);
+	CHECK_EQ(s.second, 0);
+	sleeps_fini(&s);
+	session_free(session);
 }
 
 /* Active 1 to 100: nearest rank. */

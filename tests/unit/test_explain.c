@@ -413,6 +413,30 @@ void test_explain_gives_untold_time_to_the_caller(void)
 	}
 }
 
+/* A coroutine sleeps as long as the thread that resumes it has no core: that is
+ * no finding. */
+void test_explain_tells_no_sleep_without_a_core(void)
+{
+	struct explain_sleep sleeps[] = {
+		{ .count = 100, .sum = 600 * MS, .longest = 500 * MS },
+		{ .count = 100, .sum = 600 * MS, .longest = 400 * MS } };
+	const char *const names[] = { "fetch", "read", "" };
+
+	begin();
+	put(put(0, "main", 1, 100, 0, 0), "burns", 10, 900, 0, 0);
+	seen.sleeps = sleeps;
+	seen.sleep_count = 2;
+	sleeps[0].where = sessions_func(session, 1, 1600, "fetch");
+	sleeps[1].where = sessions_func(session, 1, 1616, "read");
+	for (int i = 0; i < 3; i++) {
+		sleeps[0].no_core = i > 0 ? 460 * MS : 0;
+		sleeps[1].no_core = i > 1 ? 399 * MS : 0;
+		check(EXPLAIN_SLEEP, names[i], i == 0 ? 500 : i == 1 ? 400 : 0);
+	}
+	seen = (struct explain_seen){ 0 };
+	session_free(session);
+}
+
 /* Who has most of the time is known, though it is no finding. */
 void test_explain_knows_the_hottest(void)
 {

@@ -236,17 +236,18 @@ static char *tell_sleep(struct teller *t, const struct explain_finding *f)
 {
 	const char *const longest = time_of(t, f->time);
 	const ticks since = cells_since_start(t->session, f->at);
+	char no_core[80] = "", others[80] = "";
 
-	if (f->calls < 2)
-		return mem_print("Coroutine %" PRIu64 " of %s slept for %s in "
-				 "%s, until %s after the start.", f->coroutine,
-				 said(t, f->other), longest,
-				 said(t, f->func), time_of(t, since));
+	if (f->ready > f->time / 100)
+		snprintf(no_core, sizeof(no_core), " Its thread had no core "
+			 "for %s of that.", time_of(t, f->ready));
+	if (f->calls > 1)
+		snprintf(others, sizeof(others), " Coroutines sleep for %s on "
+			 "average otherwise.", time_of(t, f->typical));
 	return mem_print("Coroutine %" PRIu64 " of %s slept for %s in %s, "
-			 "until %s after the start. Coroutines sleep for %s on "
-			 "average otherwise.", f->coroutine,
+			 "until %s after the start.%s%s", f->coroutine,
 			 said(t, f->other), longest, said(t, f->func),
-			 time_of(t, since), time_of(t, f->typical));
+			 time_of(t, since), no_core, others);
 }
 
 static char *tell_wait(struct teller *t, const struct explain_finding *f)
@@ -592,6 +593,8 @@ static void json_slow(struct teller *t, const struct explain_finding *f)
 		json_time(t, "collecting_ns", f->collecting);
 	if (f->suspended)
 		json_time(t, "suspended_ns", f->suspended);
+	if (f->kind == EXPLAIN_SLEEP && f->ready)
+		json_time(t, "run_wait_ns", f->ready);
 	if (f->kind == EXPLAIN_SLOW && t->found->has_switches &&
 	    f->on + f->blocked + f->ready > 0) {
 		json_time(t, "cpu_ns", f->on);

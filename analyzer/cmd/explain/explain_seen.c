@@ -35,7 +35,7 @@ static int find_sleeps(struct load *load, struct explain_seen *to)
 
 		list[to->sleep_count++] = (struct explain_sleep){
 			s->where, s->body, s->count, s->sum, s->longest, s->at,
-			s->coroutine, s->process };
+			s->no_core, s->coroutine, s->process };
 	}
 	to->second = sleeps.second;
 	sleeps_fini(&sleeps);
