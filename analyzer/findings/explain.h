@@ -31,7 +31,8 @@ struct explain_finding {
 	func_id other;           /* HOT, WAIT, COLLECTOR: the caller that has
 	                          * most of it; OFTEN: the caller; SLEEP: the
 	                          * body; LOCK, EVENT: who holds it, or lets
-	                          * others go on; 0: not known */
+	                          * others go on; 0: not known, or a call that
+	                          * began before the recording */
 	bool is_most;            /* HOT, WAIT, COLLECTOR: that is more than half
 	                          * of it */
 	ticks untold;            /* HOT: of time, what C functions that it calls

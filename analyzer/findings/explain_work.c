@@ -126,6 +126,8 @@ void work_find_caller(const struct work *w, struct explain_finding *f,
 		while (func_is_library(funcs, cct_get(t, by)->func))
 			by = cct_get(t, by)->parent;
 		from = cct_get(t, by ? by : n->parent)->func;
+		if (func_is_special(funcs, from, "[open before start]"))
+			from = 0;
 		of[from] += time_at(w, id);
 		all += time_at(w, id);
 		best = of[from] > of[best] ? from : best;

@@ -325,6 +325,28 @@ void test_explain_names_who_calls_a_library(void)
 	session_free(session);
 }
 
+/* What was open before the recording is not known, like other code that is
+ * not recorded. */
+void test_explain_names_no_call_that_began_before(void)
+{
+	node_id before;
+	uint64_t ms;
+
+	begin();
+	put(put(0, "main", 1, 10, 0, 0), "burns", 100, 300, 0, 0);
+	before = cct_child(session->cct, cct_root(session->cct, 0),
+			   func_special(session->funcs, "[open before start]"),
+			   0);
+	functions = 40; /* read is one function */
+	put(before, "read", 100, 1, 600, 0);
+	functions = 40;
+	put(0, "read", 100, 1, 500, 0);
+	CHECK_STR(find(EXPLAIN_WAIT, &ms), "read");
+	CHECK_EQ(found.finding[0].other, 0);
+	CHECK(found.finding[0].is_most);
+	session_free(session);
+}
+
 /* Three callers, of which none has half. */
 void test_explain_says_if_no_caller_has_most(void)
 {

@@ -49,6 +49,7 @@ struct teller {
 	const char *options;     /* load_words, */
 	const char *net_options; /* and those of commands with net times */
 	bool is_profile;         /* there are no single calls */
+	bool is_late;            /* calls were open before the start */
 	char room[NAMES][OUT_NUMBER];
 	size_t used;
 	char *names[NAMES];      /* the newest of those of sentences */
@@ -57,8 +58,9 @@ struct teller {
 
 static const char *name_of(const struct teller *t, func_id func)
 {
-	return func ? func_get(t->session->funcs, func)->name :
-	       "code that is not recorded";
+	return func ? func_get(t->session->funcs, func)->name : t->is_late ?
+	       "calls that began before the recording, or code that is not "
+	       "recorded" : "code that is not recorded";
 }
 
 /* The same for a sentence, until some others were asked for. */
@@ -645,6 +647,14 @@ static void print_json(struct teller *t)
 
 /* ---- the command -------------------------------------------------------- */
 
+static bool has_open_before(const struct session *s)
+{
+	for (func_id f = 1; f <= func_count(s->funcs); f++)
+		if (func_is_special(s->funcs, f, "[open before start]"))
+			return true;
+	return false;
+}
+
 static enum cmd_exit explain(struct load *load, const char *traces)
 {
 	char *(*const shorten)(const char *) = arg_json ? NULL : cells_name;
@@ -654,7 +664,8 @@ static enum cmd_exit explain(struct load *load, const char *traces)
 	struct explain found;
 	struct teller t = { .session = load->session, .found = &found,
 			    .seen = &seen, .told = told, .traces = traces,
-			    .is_profile = load->is_profile };
+			    .is_profile = load->is_profile,
+			    .is_late = has_open_before(load->session) };
 	char *const options = load_words(false);
 	char *const net_options = load_words(true);
 	int status = explain_see(load, &seen, told);
