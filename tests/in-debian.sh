@@ -74,7 +74,6 @@ inside() {
 		--kill-child sh "$PWD/tests/in-debian.sh" --inside "$root" \
 		env -i HOME=/root TERM=dumb LC_ALL=C ${JOBS:+JOBS="$JOBS"} \
 		${emulated:+EMULATED="$emulated"} \
-		${emulated:+ASAN_OPTIONS=verify_asan_link_order=0} \
 		PATH="$path" \
 		sh -c 'cd /weft && exec "$@"' in-debian "$@"
 }

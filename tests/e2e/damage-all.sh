@@ -11,7 +11,8 @@
 set -f
 unset COLUMNS DEBUGINFOD_URLS
 weft=$WEFT
-if [ -x "$B/san-address-undefined/libexec/weft/weft-analyze" ]; then
+if [ -z "${EMULATED-}" ] &&
+	[ -x "$B/san-address-undefined/libexec/weft/weft-analyze" ]; then
 	weft=$B/san-address-undefined/libexec/weft/weft-analyze
 else
 	echo "note: without sanitizers, which make test builds in"
