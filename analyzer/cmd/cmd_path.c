@@ -208,11 +208,12 @@ static void print_hidden(struct table *t, const struct waits *w,
 }
 
 /* The longest steps of the first one's depth in the order of time, each with
- * what others did. */
+ * what others did; of that, what has a tenth of the time at least. */
 static void print_steps(struct table *t, const struct waits *w,
-			const struct path_step *s, size_t count, size_t top)
+			const struct path_step *s, size_t count, size_t top,
+			ticks shortest)
 {
-	const ticks least = least_of(s, count, top);
+	const ticks least = MAX(least_of(s, count, top), shortest);
 	const size_t below = top == SIZE_MAX ? top : (size_t)TOP_BELOW;
 	struct path_step rest = { .depth = s->depth };
 	const struct path_step *last = NULL;
@@ -230,7 +231,9 @@ static void print_steps(struct table *t, const struct waits *w,
 		left--;
 		print_step(t, w, 0, &s[i], NULL);
 		if (next > i + 1)
-			print_steps(t, w, s + i + 1, next - i - 1, below);
+			print_steps(t, w, s + i + 1, next - i - 1, below,
+				    top == SIZE_MAX ? 0 :
+				    (s[i].end - s[i].begin) / 10);
 	}
 	print_hidden(t, w, &rest, last);
 }
@@ -322,7 +325,7 @@ static void print_request(struct table *t, const struct waits *w,
 	if (arg_sums)
 		print_sums(t, w, number, sums, n, table_top(USUAL_TOP));
 	else if (!t->csv && count > 0)
-		print_steps(t, w, steps, count, table_top(USUAL_TOP));
+		print_steps(t, w, steps, count, table_top(USUAL_TOP), 0);
 	for (size_t i = 0; t->csv && !arg_sums && i < count; i++)
 		print_step(t, w, number, &steps[i], NULL);
 	if (!t->csv)
@@ -616,7 +619,7 @@ static const struct opt opts[] = {
 
 const struct cmd cmd_path = {
 	.name = "path",
-	.args = "DIR",
+	.args = "TRACE",
 	.summary = "show what the time of one request was spent in, step by "
 		   "step",
 	.about =
@@ -638,7 +641,8 @@ const struct cmd cmd_path = {
 	"too. --sums shows that alone, also in CSV and JSON.\n"
 	"\n"
 	"Below a step that waits or is suspended, indented, are the steps in\n"
-	"that time of the thread or coroutine that it was because of.\n"
+	"that time of the thread or coroutine that it was because of, if they\n"
+	"took a tenth of it (--top 0 shows all).\n"
 	"\n"
 	"In CSV, depth 0 is the request itself. A step of depth 1 and more\n"
 	"says what by_coroutine (0: the thread by_tid) of the last step of a\n"

@@ -122,6 +122,9 @@ struct locks_stack *locks_stacks(const struct waits *w,
 		if (e->waiting > 0)
 			add(&to, (struct locks_stack){ LOCKS_HOLDS, e->stack, 0,
 				1, e->waiting, e->held, e->held });
+		if (e->free > 0)
+			add(&to, (struct locks_stack){ LOCKS_FREE, 0, 0, 0,
+				e->free, 0, e->gap });
 	}
 	order_sort(to.list, to.count, by_role);
 	map_free(to.of);
@@ -145,6 +148,7 @@ struct locks_turn locks_turn_in(const struct waits *w,
 	ticks from = s->begin;
 
 	for (size_t n = waits_ends_in(w, s, &e); n > 0; n--, e++) {
+		from = MAX(from, e->since);
 		if (!t.end || e->at - from > t.end->at - t.from)
 			t = (struct locks_turn){ e, from };
 		from = e->at;

@@ -404,8 +404,8 @@ static struct path_who owner_of(const struct path *p,
 }
 
 /* A wait for an object up to s.end, which may be before it ends: a part for
- * each of those who held it in turn. Returns when the last of them let it go;
- * what follows is due to nobody. */
+ * each of those who held it in turn, and of nobody between them. Returns when
+ * the last of them let it go; what follows is due to nobody. */
 static ticks add_waits(struct path *p, struct path_step s,
 		       const struct waits_span *w)
 {
@@ -417,6 +417,15 @@ static ticks add_waits(struct path *p, struct path_step s,
 	rest.begin = MAX(w->begin, s.begin);
 	for (size_t n = waits_ends_in(p->waits, &rest, &e);
 	     n > 0 && s.begin < end; n--, e++) {
+		if (e->since > s.begin) {
+			s.by = (struct path_who){ .is_known = false };
+			s.by_stack = 0;
+			s.end = MIN(end, e->since);
+			add(p, s);
+			s.begin = s.end;
+		}
+		if (s.begin == end)
+			break;
 		s.end = MIN(end, e->at);
 		s.by = (struct path_who){ true, e->of.process, e->thread,
 					  e->coroutine };

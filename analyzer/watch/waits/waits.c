@@ -469,10 +469,28 @@ static void join_sleeps(struct waits *w)
 static void add_turn(const struct waits *w, struct waits_end *e, ticks from,
 		     uint64_t of)
 {
-	const ticks time = waits_part(w, from, e->at);
+	const ticks since = MAX(from, e->since);
+	const ticks time = waits_part(w, since, e->at);
+	const ticks gap = waits_part(w, from, since);
 
 	e->waiting += time * of;
+	e->free += gap * of;
 	e->held = of > 0 ? MAX(e->held, time) : e->held;
+	e->gap = of > 0 ? MAX(e->gap, gap) : e->gap;
+}
+
+/* Whoever ends a wait may have waited before, and has had the object since. */
+static void see_own_waits(struct waits *w)
+{
+	for (size_t i = 0; i < w->span_count; i++) {
+		const struct waits_span *const s = &w->spans[i];
+		const size_t at = waits_end_after(w, &s->of, s->end);
+		struct waits_end *const e = &w->ends[at];
+
+		if (at < w->end_count && e->thread == s->thread &&
+		    waits_compare(&e->of, &s->of) == 0)
+			e->since = MAX(e->since, s->end);
+	}
 }
 
 /* Those that wait all through a turn are only counted: whole has how many more
@@ -484,6 +502,7 @@ static void give_turns(struct waits *w)
 	const struct waits_end *first;
 	uint64_t many = 0;
 
+	see_own_waits(w);
 	for (size_t i = 0; i < w->span_count; i++) {
 		const size_t n = waits_ends_in(w, &w->spans[i], &first);
 		const size_t at = (size_t)(first - w->ends);

@@ -37,9 +37,10 @@ struct waits_span {
 
 /* A call that found others waiting, and let one or all go on. While others wait
  * for an object, it is whose call ends the next wait: the time until then is
- * given to that call. So the time of each waiter goes to the ends in turn. What
- * follows the last of these, while the waiter gets the object and a core, is
- * given to nobody. */
+ * given to that call. So the time of each waiter goes to the ends in turn. The
+ * time in which somebody gets the object and a core is given to nobody: what
+ * follows the last end, and the part of a turn in which its own thread still
+ * waited for the object. */
 struct waits_end {
 	struct waits_object of;
 	ticks at;
@@ -47,9 +48,10 @@ struct waits_end {
 	stack_id stack;
 	uint64_t coroutine;      /* serial of the one that made the call, or
 	                          * 0 */
-	/* Its turn, since the end before it: the time of all that waited, and
-	 * how long any of them did. */
-	ticks waiting, held;
+	/* Its turn, since the end before it, or since its own thread had the
+	 * object: the time of all that waited, and how long any of them did;
+	 * and what of the former was nobody's, and for how long. */
+	ticks since, waiting, held, free, gap;
 	/* Of WAIT_THREAD, whose address is the thread's pthread_self: has the
 	 * call made it, detached it may be; else it detached it. It is then at
 	 * the call's begin, with the stack of its caller. */
