@@ -2,6 +2,7 @@
  * sampled Lua could not note, in sentences.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/load/completeness_times.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/correct/correct.h"
 #include "analyzer/out/out_number.h"
 
@@ -224,6 +225,26 @@ static void tell_price(struct teller *t, const struct session *s,
 		    out_number_time(without, (double)shown));
 }
 
+/* Of a process, LuaJIT's profiler serves one state at a time. */
+static uint64_t jit_beside(const struct session *s)
+{
+	uint64_t all = 0, served = 0;
+	bool *const has = mem_alloc(s->process_count + 1);
+
+	for (size_t i = 0; i < s->vm_count; i++) {
+		const struct vm *const vm = &s->vms[i];
+
+		if (vm->abi != VM_LUAJIT || !(vm->flags & VM_SAMPLED) ||
+		    vm->process >= s->process_count)
+			continue;
+		all++;
+		served += !has[vm->process];
+		has[vm->process] = true;
+	}
+	mem_free(has);
+	return all - served;
+}
+
 /* Sampled Lua. */
 void completeness_noted(struct teller *t, const struct session *s)
 {
@@ -252,6 +273,9 @@ void completeness_noted(struct teller *t, const struct session *s)
 		tell_price(t, s, noted, session_ns(s, shown));
 	if (unnoted <= (noted + unnoted) / 100)
 		return;
+	say_count(t, jit_beside(s), "LuaJIT states", " could note nothing "
+		  "while another one of their process did: LuaJIT's profiler "
+		  "serves one at a time; weft record --lua exact records all");
 	if (rest > 0)
 		say(t, "for %s more Lua ran, by samples, and did not note "
 		    "where: [Lua, not noted]",

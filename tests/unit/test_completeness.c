@@ -181,9 +181,13 @@ void test_completeness_says_what_the_recorder_counted(void)
 
 /* What is said of a sampled state that noted 100 ms, and for 30 ms nothing. The
  * table has, in ms, that much of it, and that much that was not noted. */
+static size_t states = 1;
+
 static void of_noted(struct vm vm, unsigned is_net, ticks shown, ticks rest)
 {
 	struct session *const s = session_new(0);
+	struct vm vms[] = { vm, vm, vm };
+	struct process process = { .pid = 1 };
 	struct load load = { .session = s };
 	struct thread thread = { .noted = 100000000, .unnoted = 30000000 };
 	const node_id root = cct_root(s->cct, 0);
@@ -196,14 +200,18 @@ static void of_noted(struct vm vm, unsigned is_net, ticks shown, ticks rest)
 	cct_get(s->cct, lacks)->self = rest * 1000000;
 	s->tick_hz = 1000000000;
 	s->threads = &thread;
-	s->vms = &vm;
-	s->thread_count = s->vm_count = 1;
+	s->vms = vms;
+	s->thread_count = 1;
+	s->vm_count = states;
+	s->processes = &process;
+	s->process_count = 1;
 	s->net.is_net = is_net;
 	said[0] = '\0';
 	completeness_notes(&load, take, NULL);
 	s->threads = NULL;
 	s->vms = NULL;
-	s->thread_count = s->vm_count = 0;
+	s->processes = NULL;
+	s->thread_count = s->vm_count = s->process_count = 0;
 	session_free(s);
 }
 
@@ -217,6 +225,19 @@ void test_completeness_says_how_much_was_not_noted(void)
 	CHECK(!strstr(said, "30.00 ms"));
 	of_noted(lua, 0, 100, 0);
 	CHECK(strstr(said, "for 30.00 ms more Lua may have run"));
+}
+
+/* One of them has the profiler. */
+void test_completeness_tells_of_other_luajits(void)
+{
+	const struct vm jit = { .abi = VM_LUAJIT, .flags = VM_SAMPLED };
+
+	of_noted(jit, 0, 100, 50);
+	CHECK(!strstr(said, "LuaJIT state"));
+	states = 3;
+	of_noted(jit, 0, 100, 50);
+	states = 1;
+	CHECK(strstr(said, "2 LuaJIT states could note nothing while"));
 }
 
 void test_completeness_says_what_ticks_cost(void)
