@@ -446,13 +446,13 @@ static void tell_pieces(struct teller *t, const struct session *s)
 			  "first is not here");
 }
 
-/* Turned off by hand, or not on at first. */
+/* Turned off by hand or by --duty, or not on at first. */
 static void tell_off(struct teller *t, const struct session *s)
 {
 	const uint64_t ms = session_noted(s, "off.ms");
 	char time[OUT_NUMBER];
 
-	if (ms >= 100 && !session_note(s, "duty"))
+	if (ms >= 100)
 		say(t, "recording was off for %s of the whole time: what "
 		    "happened then is not in the trace",
 		    out_number_time(time, (double)ms * 1e6));

@@ -16,6 +16,16 @@ static bool is_hardly_sampled(const struct net *n)
 	return n->unsampled > n->raw / 2;
 }
 
+/* How many samples the recorder has lost, if those are why some are missing:
+ * one may stand for several. */
+static uint64_t lost_samples(const struct session *s)
+{
+	const uint64_t lost = session_noted(s, "samples.lost");
+	const uint64_t period = s->net.period > 0 ? s->net.period : 1000000;
+
+	return lost > session_ns(s, s->net.unsampled) / period / 4 ? lost : 0;
+}
+
 /* How times were made without samples. Merged sessions need not agree on what a
  * call costs. */
 static void tell_calibrated(struct teller *t, const struct load *load)
@@ -23,6 +33,7 @@ static void tell_calibrated(struct teller *t, const struct load *load)
 	const struct session *const s = load->session;
 	const struct net *const n = &s->net;
 	const bool is_part = load->is_raw || n->is_net != NET_CALIBRATED;
+	const uint64_t lost = is_part ? 0 : lost_samples(s);
 	char of[64] = "", lua[64] = "", why[OUT_NUMBER + 160] = "there are ";
 	struct call_cost c;
 
@@ -30,6 +41,9 @@ static void tell_calibrated(struct teller *t, const struct load *load)
 		return;
 	if (is_part || n->period == 0)
 		strcat(why, is_part ? "no samples, or too few" : "no samples");
+	else if (is_hardly_sampled(n) && lost > 0)
+		strcat(out_number_many(why, lost, "samples"), " were lost, as "
+		       "the recorder got too little of the CPU");
 	else if (is_hardly_sampled(n))
 		strcpy(why, "little of the CPU time was sampled, as threads "
 		       "that often sleep are sampled now and then; "
@@ -74,7 +88,9 @@ static void tell_net(struct teller *t, const struct load *load)
 	const struct net *const n = &load->session->net;
 	const uint64_t all = n->own + n->other + n->probe;
 	const bool is_part = load->is_raw || n->is_net != NET_SAMPLED;
+	const uint64_t lost = is_part ? 0 : lost_samples(load->session);
 	char share[OUT_NUMBER], count[OUT_NUMBER], text[OUT_NUMBER];
+	char why[OUT_NUMBER + 20] = "";
 
 	if (n->period > 0 && !n->is_net && load->is_raw)
 		tell_raw(t, load->session);
@@ -88,11 +104,14 @@ static void tell_net(struct teller *t, const struct load *load)
 	    n->probe > all / 4 ? "; times of short calls may be wrong by more: "
 	    "weft record --reference measures them, weft trim leaves "
 	    "them out" : "");
+	if (lost > 0)
+		snprintf(why, sizeof(why), ", as %s were lost",
+			 out_number_many(text, lost, "samples"));
 	if (n->unsampled > n->raw / 100)
-		say(t, "%s of the%s CPU time has no samples: there, functions "
-		    "have the same share of net time as elsewhere",
+		say(t, "%s of the%s CPU time has no samples%s: there, "
+		    "functions have the same share of net time as elsewhere",
 		    out_number_share(text, n->unsampled, n->raw),
-		    is_part ? "ir" : "");
+		    is_part ? "ir" : "", why);
 	say_count(t, n->contradicted, "functions", " with another time by "
 		  "samples than by calls: that of the samples is shown");
 	say_count(t, n->astray > all / 100 ? n->astray : 0, "samples",

@@ -72,7 +72,7 @@ struct metric_value {
 	bool is_none;           /* the table has "-", CSV has the value */
 	bool is_unknown;        /* the table has "-", CSV has nothing */
 	bool is_blank;          /* the table has nothing */
-	bool is_least;          /* the table has ">" before the count */
+	bool is_least;          /* the table has ">" before it */
 	char room[2200];         /* for texts; not zeroed */
 };
 

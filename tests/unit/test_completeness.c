@@ -97,6 +97,51 @@ void test_completeness_says_that_an_earlier_budget_left_calls_out(void)
 	CHECK(strstr(said, "by an earlier version of weft, which left calls"));
 }
 
+/* Samples are missing for another reason than that threads sleep, if the
+ * recorder has lost about as many. */
+void test_completeness_says_that_samples_were_lost(void)
+{
+	for (int is_net = 0; is_net < 2; is_net++)
+		for (int most = 0; most < 2; most++) {
+			struct session *const s = session_new(0);
+			struct load load = { .session = s };
+			struct note note = { "samples.lost",
+					     most ? "1339" : "3" };
+
+			s->tick_hz = 1000000000;
+			s->net = (struct net){ .period = 1000000, .own = 200,
+				.is_net = is_net ? NET_SAMPLED :
+						   NET_CALIBRATED,
+				.raw = 2000000000, .unsampled = 1400000000 };
+			s->notes = &note;
+			s->note_count = 1;
+			said[0] = '\0';
+			completeness_notes(&load, take, NULL);
+			CHECK_EQ(strstr(said, "1,339 samples were lost") != 0,
+				 most);
+			CHECK_EQ(strstr(said, "lost") != 0, most);
+			CHECK_EQ(strstr(said, "sleep") != 0, !most && !is_net);
+			s->notes = NULL;
+			session_free(s);
+		}
+}
+
+void test_completeness_says_for_how_long_recording_was_off(void)
+{
+	struct session *const s = session_new(0);
+	struct load load = { .session = s };
+	struct note notes[] = { { "duty", "0.5s/1s of 1" },
+				{ "off.ms", "1954" } };
+
+	s->notes = notes;
+	s->note_count = 2;
+	said[0] = '\0';
+	completeness_notes(&load, take, NULL);
+	s->notes = NULL;
+	session_free(s);
+	CHECK(strstr(said, "recording was off for 1.954 s of the whole time"));
+}
+
 /* What is said of merged sessions' times. */
 static const char *times(struct net net, bool is_raw)
 {

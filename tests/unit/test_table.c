@@ -9,7 +9,7 @@
 
 struct row {
 	struct figures f;
-	uint64_t part;
+	uint64_t part, least;
 };
 
 static METRIC_GETTER(get_part)
@@ -18,15 +18,22 @@ static METRIC_GETTER(get_part)
 	v->whole = 100;
 }
 
+static METRIC_GETTER(get_least)
+{
+	v->count = ((const struct row *)row)->least;
+	v->is_least = v->count > 0;
+}
+
 static const struct metric metrics[] = {
 	METRIC_SELF,
 	METRIC_SELF_ERROR,
 	{ "part", METRIC_SHARE, .get = get_part },
+	{ "least", METRIC_TIME, .get = get_least },
 	{ .name = NULL }
 };
 
 static const struct metric_view view = {
-	metrics, "self,self-error,part", "self"
+	metrics, "self,self-error,part,least", "self"
 };
 
 /* What is printed for the row. */
@@ -70,4 +77,13 @@ void test_table_says_more_than_all_of_errors_only(void)
 	CHECK(strstr(printed(&above), "10.0 ns  20.0 ns  120.0%"));
 	CHECK(strstr(printed(&none), "-  20.0 ns  12.0%"));
 	CHECK(strstr(printed(&below), "10.0 ns  20.0%  12.0%"));
+}
+
+/* A time that is only known to be longer has a unit, too. */
+void test_table_shows_what_a_time_is_at_least(void)
+{
+	const struct row row = { .f = { .self = 10 }, .part = 12,
+				 .least = 301707 };
+
+	CHECK(strstr(printed(&row), "12.0%  >301.7 us"));
 }

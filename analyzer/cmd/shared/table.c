@@ -45,6 +45,17 @@ static void time_cell(const struct table *t, const void *row, double ns)
 	out_table_cell(t->text, text + !is_bound(t, row));
 }
 
+/* What is known to be more has a >. */
+static void least_cell(const struct table *t, const struct metric_value *v)
+{
+	const uint64_t ns = session_ns(t->source.session, v->count);
+	char text[OUT_NUMBER];
+
+	out_table_cellf(t->text, ">%s", v->unit == METRIC_TIME ?
+			out_number_time(text, (double)ns) :
+			out_number_count(text, v->count));
+}
+
 /* A value as people read it. The order of the cases matters: what is unknown,
  * or 0 where 0 says nothing, is settled before the unit is looked at. */
 static void text_cell(const struct table *t, const struct metric *m,
@@ -63,8 +74,7 @@ static void text_cell(const struct table *t, const struct metric *m,
 	else if (v->brief)
 		out_table_cell(t->text, v->brief);
 	else if (v->is_least)
-		out_table_cellf(t->text, ">%s",
-				out_number_count(text, v->count));
+		least_cell(t, v);
 	else if (v->unit == METRIC_TIME)
 		time_cell(t, row, (double)session_ns(s, v->count));
 	else if (v->unit == METRIC_REAL && v->real < 100 &&
