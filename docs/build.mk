@@ -79,6 +79,7 @@ install-record: host recorder modules
 		>$(to)/lib/pkgconfig/weft-lua-static.pc
 	sed -e 's|@PREFIX@|$(PREFIX)|' tracer/recorder/weft@.service \
 		>$(to)/lib/systemd/system/weft@.service
+	$(if $(DESTDIR),,[ "$$(id -u)" != 0 ] || ldconfig || :)
 
 # By the shells' own rules; bash, zsh, fish.
 COMPLETIONS := share/bash-completion/completions/weft \

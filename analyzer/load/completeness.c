@@ -504,9 +504,9 @@ static void tell_budget(struct teller *t, const struct session *s)
 	say(t, "recorded with --budget %.16s: all %s are there", budget,
 	    session_note(s, "budget.lua") ? "native calls" : "calls");
 	if (share && strtod(share, NULL) > strtod(budget, NULL) * 1.2)
-		say(t, "the budget was not kept%s: %.16s went into what is "
-		    "recorded and into counting the rest, at last; --skip "
-		    "(weft trim lists functions) and --no-lua cost less",
+		say(t, "the budget was not kept%s: at the end, recording some "
+		    "calls and counting the others took %.16s of the CPU time; "
+		    "--skip (weft trim lists functions) and --no-lua cost less",
 		    session_note(s, "samples.why-not") ?
 		    ", as far as that is known without samples" : "", share);
 	say_count(t, session_noted(s, "budget.no-room"), "times", " a function "

@@ -168,7 +168,7 @@ raw() {
 		return 1
 	}
 	"$WEFT" locks "$T/trace" >"$T/said" 2>&1 || fail "weft locks"
-	grep -q '^threads were blocked for .*, \(19\|2[0-9]\)[0-9.]* ms in no' \
+	grep -q '^threads were blocked, without run-wait, for .*, \(19\|2[0-9]\)[0-9.]* ms in no' \
 		"$T/said" || { cat "$T/said"; return 1; }
 }
 one_of 5 raw
