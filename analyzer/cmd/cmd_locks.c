@@ -111,9 +111,11 @@ static void print_sums(const struct session *s, const struct waits *w)
 		}
 	if (w->span_count == 0 || sum == 0)
 		return;
-	table_note("threads were blocked, without run-wait, for %s: %s for "
-		   "these objects, %s in other calls that wait, %s in no "
-		   "recorded call that waits",
+	table_note("threads were blocked%s for %s: %s for these objects, %s "
+		   "in other calls that wait, %s in no recorded call that "
+		   "waits",
+		   cct_knows_switches(s->cct, NULL, NULL) ?
+		   ", without run-wait," : "",
 		   out_number_time(all, (double)session_ns(s, sum)),
 		   out_number_time(of, (double)session_ns(s, sum -
 			sums[WAITS_CALL] - sums[WAITS_OTHER])),

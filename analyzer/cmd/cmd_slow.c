@@ -208,7 +208,7 @@ static void print_stack(const struct printer *p, stack_id id)
 	mem_free(frames);
 }
 
-/* What of its total it was on the CPU and not, and collected garbage, where
+/* What of its total it was on the CPU and not, and collected garbage, as far as
  * that is known. */
 static void print_parts(const struct printer *p, const struct slow_call *c)
 {
@@ -217,7 +217,8 @@ static void print_parts(const struct printer *p, const struct slow_call *c)
 	char text[OUT_NUMBER];
 
 	if (p->has_switches && !slow_knows_switches(c))
-		fputs(", its switches are not known", stdout);
+		printf(", of %s it is not known whether it ran",
+		       out_number_time(text, ns_of(p, of->unknown)));
 	else if (of->off > 0)
 		printf(", cpu %s", out_number_time(text, ns_of(p, c->total -
 							       of->off)));

@@ -383,12 +383,13 @@ static bool is_same_build(const struct join *j)
 	return is_same;
 }
 
-/* Ticks on the CPU that were recorded: as they are, and net. */
-struct recorded { double raw, net; };
+/* Ticks on the CPU that were recorded: as they are, and net; and of these, for
+ * which it is not known. */
+struct recorded { double raw, net, unknown; };
 
 static struct recorded recorded_time(const struct session *s)
 {
-	struct recorded of = { 0, 0 };
+	struct recorded of = { 0, 0, 0 };
 
 	for (node_id id = 1; id <= cct_count(s->cct); id++) {
 		const double off = (double)cct_cpu_of(s->cct, id).off;
@@ -396,8 +397,22 @@ static struct recorded recorded_time(const struct session *s)
 		of.raw += fmax((double)cct_sampled_of(s->cct, id)->raw - off,
 			       0);
 		of.net += fmax((double)cct_get(s->cct, id)->self - off, 0);
+		of.unknown += (double)cct_cpu_of(s->cct, id).unknown;
 	}
 	return of;
+}
+
+/* Is most of what was recorded in the reference, too? That may be of a part of
+ * the program that was not recorded, as its start. */
+static bool is_of_the_same(const struct join *j, double scale)
+{
+	double all = 0, both = 0;
+
+	for (func_id f = 1; f <= func_count(j->session->funcs); f++) {
+		all += j->own[f].seen;
+		both += fmin(j->own[f].seen, scale * j->own[f].ns);
+	}
+	return both >= all / 2;
 }
 
 /* By the CPU time of the two, if they are of one build, as in calls that say
@@ -411,7 +426,8 @@ static bool time_scale(const struct join *j, double *scale, double *error)
 
 	*scale = of.net / r->ns;
 	*error = hypot(0.03 * of.net, (of.raw - of.net) / 2) / r->ns;
-	return s->net.is_net && !j->interpreted &&
+	return s->net.is_net && !j->interpreted && cct_has_cpu(s->cct) &&
+	       of.unknown <= 0.05 * of.raw && is_of_the_same(j, *scale) &&
 	       (r->kind == REFERENCE_OFF || is_same_build(j));
 }
 
@@ -611,7 +627,10 @@ static bool find_length(struct join *j, double *scale, double *error)
 		return true;
 	}
 	r->is_by_time = time_scale(j, &by_time, &doubt) &&
-		doubt <= by_time / 2 && (!is_told || doubt < *error);
+		doubt <= by_time / 2 &&
+		(!is_told || (doubt / by_time < *error / *scale &&
+			      fabs(by_time - *scale) <=
+			      3 * hypot(doubt, *error)));
 	if (r->is_by_time) {
 		*scale = by_time;
 		*error = doubt;

@@ -12,15 +12,15 @@
  * LuaJIT does not tell when some C functions return. What they seem to take is
  * theirs or their caller's, so that has both: no more is known. */
 
-static node_id who_told(const struct work *w, node_id id)
+/* told: by node, the answer without the last line; callers have lower ids. */
+static node_id who_told(const struct work *w, node_id *told, node_id id)
 {
 	struct cct *const t = w->session->cct;
-	struct func_table *const funcs = w->session->funcs;
-	node_id at = id;
+	const struct cct_node *const n = cct_get(t, id);
 
-	while (func_get(funcs, cct_get(t, at)->func)->untold_return)
-		at = cct_get(t, at)->parent;
-	return cct_get(t, at)->func ? at : id;
+	told[id] = func_get(w->session->funcs, n->func)->untold_return ?
+		   told[n->parent] : id;
+	return cct_get(t, told[id])->func ? told[id] : id;
 }
 
 /* By function, what each has itself; the same by node in w->self. The caller
@@ -31,9 +31,11 @@ static struct figures *sum_up_own(struct work *w)
 	struct figures *const own = mem_alloc(
 		(func_count(w->session->funcs) + 1) * sizeof(*own));
 
+	node_id *const told = mem_alloc((cct_count(t) + 1) * sizeof(*told));
+
 	w->self = mem_alloc((cct_count(t) + 1) * sizeof(*w->self));
 	for (node_id id = 1; id <= cct_count(t); id++) {
-		const node_id by = who_told(w, id);
+		const node_id by = who_told(w, told, id);
 		struct figures *const f = &own[cct_get(t, by)->func];
 
 		f->func = cct_get(t, by)->func;
@@ -44,6 +46,7 @@ static struct figures *sum_up_own(struct work *w)
 		else if (cct_is_net(t))
 			cct_division_add_given(&f->given, t, id);
 	}
+	mem_free(told);
 	return own;
 }
 

@@ -264,6 +264,18 @@ static uint64_t jit_beside(const struct session *s)
 	return all - served;
 }
 
+/* They may have lived one after the other. */
+static void tell_beside(struct teller *t, uint64_t states)
+{
+	char text[OUT_NUMBER];
+
+	if (states > 0)
+		say(t, "up to %s may have noted nothing: LuaJIT's profiler "
+		    "serves one state of a process at a time; weft record "
+		    "--lua exact records all",
+		    out_number_many(text, states, "LuaJIT states"));
+}
+
 /* Sampled Lua. */
 void completeness_noted(struct teller *t, const struct session *s)
 {
@@ -292,9 +304,7 @@ void completeness_noted(struct teller *t, const struct session *s)
 		tell_price(t, s, noted, session_ns(s, shown));
 	if (unnoted <= (noted + unnoted) / 100)
 		return;
-	say_count(t, jit_beside(s), "LuaJIT states", " could note nothing "
-		  "while another one of their process did: LuaJIT's profiler "
-		  "serves one at a time; weft record --lua exact records all");
+	tell_beside(t, jit_beside(s));
 	if (rest > 0)
 		say(t, "for %s more Lua ran, by samples, and did not note "
 		    "where: [Lua, not noted]",

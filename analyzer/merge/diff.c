@@ -357,10 +357,13 @@ static double count_variance(const struct maker *m, size_t edge)
 	const uint64_t by[2] = { callers_of(m, 0, e), callers_of(m, 1, e) };
 	const double times = ratio((double)by[1], (double)by[0]);
 
-	if (by[0] == 0 || by[1] == 0 || by[0] == by[1] ||
+	if (by[0] == 0 || by[1] == 0 ||
+	    by[0] * (uint64_t)m->sessions[1] ==
+		    by[1] * (uint64_t)m->sessions[0] ||
 	    (e->calls[0] % by[0] == 0 && e->calls[1] % by[1] == 0))
 		return 0;
-	return (double)e->calls[1] + (double)e->calls[0] * times * times;
+	return ((double)e->calls[1] + (double)e->calls[0] * times * times) /
+	       ((double)m->sessions[1] * (double)m->sessions[1]);
 }
 
 /* Time of one call with all that it calls, ns: of work, or of waits. If the

@@ -166,6 +166,24 @@ local function most_of(list)
 	return names
 end
 
+-- The complementary error function: Abramowitz and Stegun 7.1.26.
+local function erfc(x)
+	local t = 1 / (1 + 0.3275911 * x)
+	return t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 +
+		t * (-1.453152027 + t * 1.061405429)))) * math.exp(-x * x)
+end
+
+-- The variance of how many calls an edge has more, in a session: as of
+-- independent events, unless the caller did the same again, or its calls make
+-- the same number each.
+local function variance_of(a, b, was, is, x, y)
+	if was * b.n == is * a.n or
+	   x % was == 0 and y % is == 0 then
+		return 0
+	end
+	return (y + x * (is / was) ^ 2) / b.n ^ 2
+end
+
 local function changes_of_calls(a, b, x, y, put)
 	local all, edges = {}, {}
 	for edge in pairs(x.edges) do edges[edge] = true end
@@ -185,8 +203,12 @@ local function changes_of_calls(a, b, x, y, put)
 			for _, one in ipairs({ { why, work },
 					       { "more_waits", wait } }) do
 				local sum = all[one[1]] or
-					{ added = 0, by = {} }
+					{ added = 0, variance = 0, by = {} }
 				local added = rate * is / b.n * one[2]
+				local variance = variance_of(a, b, was, is,
+					x.edges[edge] or 0, y.edges[edge] or 0)
+				sum.variance = sum.variance +
+					variance * one[2] ^ 2
 				all[one[1]] = sum
 				sum.added = sum.added + added
 				table.insert(sum.by, { math.abs(added),
@@ -196,7 +218,7 @@ local function changes_of_calls(a, b, x, y, put)
 	end
 	for why, sum in pairs(all) do
 		put(why, sum.added, x.calls / a.n, y.calls / b.n,
-		    most_of(sum.by))
+		    most_of(sum.by), math.sqrt(sum.variance))
 	end
 end
 
@@ -219,18 +241,25 @@ local function rows_of(a, b)
 	local function look(key)
 		local x, y = a.rows[key] or nothing, b.rows[key] or nothing
 		local who = x.who or y.who
-		local function put(why, added, was, is, callers)
+		local function put(why, added, was, is, callers, error)
 			local of = why == "more_waits" and "wait" or
 				(why == "sleep" or why == "wait") and why or
 				"time"
 			local least = math.max(a[of], b[of]) / 5000
 			local base = a[of] > 0 and a[of] or a.time
+			error = (a.n == 1 or b.n == 1) and error or 0
+			local chance = error > 0 and
+				erfc(math.abs(added) / error / 2 ^ 0.5) or 0
 			if math.abs(added) > least then
 				out[#out + 1] = { ("%.3f"):format(added),
 					("%.3f"):format(added * 100 / base),
 					why, ("%.3f"):format(was),
-					("%.3f"):format(is), "", who[1], who[2],
-					who[3], who[4], who[5], callers[1], "",
+					("%.3f"):format(is),
+					chance > 0.05 and
+					("%.3f"):format(chance) or "", who[1],
+					who[2], who[3], who[4], who[5],
+					callers[1], error > 0 and
+					("%.3f"):format(error) or "",
 					callers = callers }
 			end
 		end
@@ -246,14 +275,16 @@ local function rows_of(a, b)
 	return out
 end
 
--- Causes, then waits, then sleep; of each, what adds most first. This is of one
--- session on a side, of which no chance is known.
+-- Causes, then waits, then sleep; of each, what adds most first. What may be
+-- chance comes last. This is of one session on a side, of which nothing else is
+-- known of chance.
 local places = { wait = 1, more_waits = 1, sleep = 2 }
 
 local function is_in_order(rows)
 	for i = 2, #rows do
 		local a, b = rows[i - 1], rows[i]
 		local p, q = places[a[3]] or 0, places[b[3]] or 0
+		p, q = a[6] == "" and p or 3, b[6] == "" and q or 3
 		if p > q or p == q and tonumber(a[1]) < tonumber(b[1]) then
 			return false
 		end
@@ -272,11 +303,19 @@ local function nearly(have, _, want)
 	end
 	for _, row in ipairs(have) do
 		local other = of[key(row)]
-		for _, i in ipairs(other and { 1, 2, 4, 5 } or {}) do
+		for _, i in ipairs(other and { 1, 2, 4, 5, 13 } or {}) do
 			local v, w = tonumber(row[i]), tonumber(other[i])
-			if math.abs(v - w) <= 0.0015 + math.abs(w) * 1e-9 then
+			if v and w and
+			   math.abs(v - w) <= 0.0015 + math.abs(w) * 1e-9 then
 				row[i] = other[i]
 			end
+		end
+		-- Of many rows some differ by chance: theirs is so many times
+		-- as much.
+		local chance = other and tonumber(other[6])
+		if chance and tonumber(row[6]) and
+		   tonumber(row[6]) >= chance - 0.001 then
+			row[6] = other[6]
 		end
 		if other and other.callers[row[12]] then
 			row[12] = other[12]

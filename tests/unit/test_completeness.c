@@ -283,7 +283,7 @@ void test_completeness_tells_of_other_luajits(void)
 	states = 3;
 	of_noted(jit, 0, 100, 50);
 	states = 1;
-	CHECK(strstr(said, "2 LuaJIT states could note nothing while"));
+	CHECK(strstr(said, "up to 2 LuaJIT states may have noted nothing"));
 }
 
 void test_completeness_says_what_ticks_cost(void)

@@ -575,29 +575,49 @@ void test_division_a_scale_that_nothing_tells_is_refused(void)
 	}
 }
 
-/* Short calls alone, of which recording took a third, or none: the CPU time of
- * both tells how much was recorded, of the same process or build. */
+/* Short calls alone, of which recording took so many ms, without switches for
+ * so many, and a reference of 400 ms of f or of something else. */
+static void short_calls(unsigned probes, unsigned unknown, uint32_t place)
+{
+	node_id at;
+
+	begin();
+	cct_collect_cpu(s->cct);
+	at = add(add(cct_root(s->cct, 0), outer[0]), f);
+	cct_get(s->cct, at)->calls = 10000000;
+	cct_get(s->cct, at)->self = (200 + probes) * MS;
+	cct_put_cpu(s->cct, at, (struct cct_cpu){ .unknown = unknown * MS });
+	sample(at, IN_F, 200);
+	sample(at, PROBE, probes);
+	s->reference.kind = REFERENCE_OFF;
+	s->reference.at = mem_alloc(2 * sizeof(*s->reference.at));
+	refer(place, 400);
+	net_place(s);
+	net_apply(s);
+	reference_apply(s, s->text);
+}
+
+/* The CPU time of both tells how much was recorded, of the same process or
+ * build. */
 void test_division_cpu_time_tells_the_scale_where_calls_are_short(void)
 {
 	for (unsigned probes = 0; probes <= 100; probes += 100) {
-		node_id at;
-
-		begin();
-		at = add(add(cct_root(s->cct, 0), outer[0]), f);
-		cct_get(s->cct, at)->calls = 10000000;
-		cct_get(s->cct, at)->self = (200 + probes) * MS;
-		sample(at, IN_F, 200);
-		sample(at, PROBE, probes);
-		s->reference.kind = REFERENCE_OFF;
-		s->reference.at = mem_alloc(2 * sizeof(*s->reference.at));
-		refer(IN_F, 400);
-		net_place(s);
-		net_apply(s);
-		reference_apply(s, s->text);
+		short_calls(probes, 0, IN_F);
 		CHECK_EQ(s->net.is_net, NET_REFERENCE | NET_FITTED);
 		CHECK(s->reference.is_by_time);
 		CHECK(fabs(s->reference.scale - 0.5) < 0.05);
 		CHECK(s->reference.error >= 0.01 + probes / 1000.0);
 		session_free(s);
 	}
+}
+
+/* The program did something else meanwhile; or it may have slept. */
+void test_division_cpu_time_tells_no_scale_of_other_work(void)
+{
+	short_calls(0, 0, IN_LEAF);
+	CHECK(s->reference.is_refused);
+	session_free(s);
+	short_calls(0, 100, IN_F);
+	CHECK(!s->reference.is_by_time);
+	session_free(s);
 }

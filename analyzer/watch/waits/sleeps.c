@@ -47,7 +47,10 @@ static void sleeps_off(void *ctx, const struct stream *st, ticks from, ticks to,
 			&of->list[of->count - 1];
 
 		before = last->before + (last->to - last->from);
+		from = MAX(from, last->to);
 	}
+	if (from >= to)
+		return;
 	*vec_add(&of->list, &of->room, &of->count) =
 		(struct no_core_span){ from, to, before };
 }
@@ -114,7 +117,8 @@ static void sleeps_resume(void *ctx, const struct replay_event *e)
 	if (e->slept == 0 || e->reason == SUSPEND_CLOSED ||
 	    stream_depth(e->stream) <= base)
 		return;
-	const ticks no_core = no_core_of(s, e), slept = e->slept - no_core;
+	const ticks no_core = MIN(no_core_of(s, e), e->slept);
+	const ticks slept = e->slept - no_core;
 	const func_id body = stream_frame(e->stream, base).func;
 	const func_id where = where_of(s, e->stream, base);
 
