@@ -136,7 +136,8 @@ native() {
 # tests that need more are left out by name (tests/emulated.txt). It is found by
 # its architecture: what is native loads an empty one. sh is native only while
 # packages are installed, as tests record it.
-if [ -n "$emulated" ] && [ ! -e "$root/etc/ld.so.preload" ]; then
+if [ -n "$emulated" ] && { [ ! -e "$root/native/first" ] ||
+	[ ! -e "$root/etc/ld.so.preload" ]; }; then
 	native
 	natives="bash dash perl"
 	inside tests/deps.sh build test

@@ -91,12 +91,14 @@ static bool await_function(struct recording *r, uint64_t ns)
 	return true;
 }
 
-/* When to begin to end: threads are recorded while they close buffers. */
-static uint64_t until_end(const struct options *o)
+/* When to begin to end: threads are recorded while they close buffers. If that
+ * is most of the time, it comes on top. */
+static uint64_t until_end(const struct recording *r)
 {
-	const uint64_t answer = CLOSING_ANSWER_MS * UINT64_C(1000000);
+	const uint64_t answer = r->registry.live_processes == 0 ? 0 :
+				CLOSING_ANSWER_MS * UINT64_C(1000000);
 
-	return o->duration > answer ? o->duration - answer : 0;
+	return r->opt.duration - (r->opt.duration > 2 * answer ? answer : 0);
 }
 
 bool schedule_poll(struct recording *r)
@@ -107,7 +109,7 @@ bool schedule_poll(struct recording *r)
 
 	if (o->duty_on > 0)
 		keep_duty(r, ns);
-	if (o->duration > 0 && ns - r->schedule.since >= until_end(o) &&
+	if (o->duration > 0 && ns - r->schedule.since >= until_end(r) &&
 	    (!o->start_on || r->schedule.since > 0))
 		r->wants_finish = true;
 	return asked;

@@ -112,8 +112,14 @@ static void begin_looking(struct lua_vm *vm)
 
 /* --------------------------------------------------------------- LuaJIT's */
 
-/* Not an allocator of the program's, nor that of a LuaJIT that was built to
- * call malloc: it has no data. */
+/* LuaJIT's own has its state at the begin of pages, behind a chunk's head
+ * (lj_alloc_create). Others are the program's, which may call malloc, and that
+ * of a LuaJIT that was built to call malloc, which has no state. */
+static bool is_luajits(const struct heap_alloc *a)
+{
+	return a->data && ((uintptr_t)a->data & 4095) == 2 * sizeof(size_t);
+}
+
 void lua_alloc_lead(struct lua_vm *vm)
 {
 	get_fn *const get = !may_lead(vm) ? NULL :
@@ -128,7 +134,7 @@ void lua_alloc_lead(struct lua_vm *vm)
 	if (!set)
 		return;
 	its.function = get(vm->main, &its.data);
-	if (!its.data ||
+	if (!is_luajits(&its) ||
 	    dynamic_module_at((void *)its.function) != vm->lib->home)
 		return;
 	vm->alloc = its;

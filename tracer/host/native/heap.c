@@ -436,11 +436,15 @@ static void *our_realloc(void *old, size_t n)
 	return change(NULL, old, 0, n);
 }
 
-/* All do the same by their realloc. */
+typedef void *reallocarray_fn(void *, size_t, size_t);
+
+/* All do the same by their realloc, unless the size is none. */
 static void *our_reallocarray(void *old, size_t n, size_t each)
 {
-	const size_t size = times(n, each);
+	size_t size;
 
+	if (__builtin_mul_overflow(n, each, &size))
+		return REAL(reallocarray, reallocarray_fn)(old, n, each);
 	if (reaches(size) || !is_unknown(old))
 		return move_noted(NULL, old, 0, size, SITE, HERE);
 	return change(NULL, old, 0, size);

@@ -365,7 +365,9 @@ static void pass_record(struct pass *p, const uint64_t *record,
 			push_call(p, function, p->now, 0, true);
 		break;
 	case REC_LEAF:
+		p->now = before + rec_leaf_gap(word);
 		begin_outermost(p);
+		p->now = before + chunk_record_ticks(word);
 		if (function >= p->h->funcs || p->rule[function] == NO_RULE)
 			break;
 		push_call(p, function, before + rec_leaf_gap(word), 0, true);
