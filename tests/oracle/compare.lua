@@ -184,9 +184,10 @@ local function name_of(row)
 	return of_library(name)
 end
 
--- Opening a library is a call from C that the program does not see.
+-- Opening a library is a call from C that the program does not see. Code that is
+-- not recorded, and that samples met, has time and no calls.
 local function is_unseen(name)
-	return name:find("^luaopen_") ~= nil
+	return name:find("^luaopen_") or name:find(" %[sampled%]$")
 end
 
 -- Every stack of every thread, with its calls.
