@@ -300,8 +300,8 @@ const struct cmd cmd_locks = {
 	"let others go on (holders), with the waiting that they caused. The\n"
 	"time of each waiter is divided among the holders in turn. If no such\n"
 	"call was recorded, it goes to the thread that held the object when\n"
-	"the wait began. The time from the last of these calls until the\n"
-	"waiter had the object is shown as that of nobody.\n"
+	"the wait began. The time from one of these calls until whoever was\n"
+	"next had the object is shown as that of nobody.\n"
 	"\n"
 	"With --from and --to, times are those between: a wait counts where\n"
 	"it begins.",
