@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 int main(int argc, char **argv)
 {
@@ -31,6 +32,9 @@ int main(int argc, char **argv)
 			printf("%d: %d\n", i - first + 1, run(3));
 			if (!keep)
 				dlclose(handle);
+			/* The next one comes to lie elsewhere. */
+			mmap(NULL, 48 << 10, PROT_NONE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		}
 	}
 	return 0;

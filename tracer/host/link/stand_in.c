@@ -49,15 +49,26 @@ int stand_in_of(const char *name)
 	return -1;
 }
 
+static const struct link_map *own_libc(void)
+{
+	return dynamic_module_at((void *)(uintptr_t)dl_iterate_phdr);
+}
+
 /* The C library's own functions are ours to lead in each namespace: they have
  * the same code and no data that ours would miss. */
 bool stand_in_is_libc(const struct link_map *map)
 {
-	const struct link_map *const libc =
-		dynamic_module_at((void *)(uintptr_t)dl_iterate_phdr);
+	const struct link_map *const libc = own_libc();
 
 	return map && libc && (map == libc ||
 			       strcmp(map->l_name, libc->l_name) == 0);
+}
+
+/* The same function where it stays: a namespace of its own may be closed. */
+static void *lasting(void *original, const struct link_map *at)
+{
+	return stand_in_is_libc(at) ?
+	       (char *)original - at->l_addr + own_libc()->l_addr : original;
 }
 
 /* The program's own functions come before all libraries'. */
@@ -69,7 +80,7 @@ static bool may_lead(const struct stand_in *s, void *original,
 	if (!s->real)
 		return stand_in_is_libc(at);
 	if (!*s->real)
-		*s->real = original;
+		*s->real = lasting(original, at);
 	return *s->real == original ||
 	       (stand_in_is_libc(at) &&
 		stand_in_is_libc(dynamic_module_at(*s->real)));
