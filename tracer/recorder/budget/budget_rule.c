@@ -11,7 +11,8 @@ static const double demote_to = 0.7, promote_to = 0.6;
 static const double sure = 2;      /* standard errors */
 static const double long_ns = 10000;    /* such calls are worth their cost */
 static const double short_ns = 20;      /* shorter times are the probe's */
-static const double small = 500;        /* such a part is no gain */
+static const double small = 500;        /* such a part is no gain; a VM that */
+static const double small_vm = 8;       /* calls so much less is seen again */
 enum { HOLD_S = 2, HOLD_DOUBLED = 7 };
 
 static double least_price(const struct budget_function *f)
@@ -88,6 +89,7 @@ static uint32_t demote(const struct budget_sight *s, struct budget_function **f,
 {
 	double cost = over(s->share);
 	const double aim = demote_to * over(s->limit);
+	double most = 0; /* that sampling a VM spares */
 	uint32_t changed = 0;
 
 	qsort(f, n, sizeof(*f), by_score);
@@ -95,8 +97,11 @@ static uint32_t demote(const struct budget_sight *s, struct budget_function **f,
 		const double gain = spared(f[i], unit);
 
 		if (f[i]->verdict != VERDICT_RECORD || f[i]->ns >= long_ns ||
-		    gain < aim / small)
+		    gain < aim / small ||
+		    (f[i]->is_vm && gain < most / small_vm))
 			continue;
+		if (f[i]->is_vm && gain > most)
+			most = gain;
 		demote_one(s, f[i]);
 		cost -= gain;
 		changed++;
