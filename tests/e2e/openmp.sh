@@ -29,7 +29,8 @@ said() {
 				split(name, word, " ")
 				tid = word[2]
 				its = ""
-			} else if (path[parent] == "" && name != "main")
+			} else if (path[parent] == "" && name != "main" &&
+				 name !~ / \[sampled\]$/)
 				print "wrong root " name
 			path[$at["node"]] = its
 			cpu = $at["total_cpu_ns"]
