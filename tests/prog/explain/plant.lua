@@ -112,7 +112,7 @@ PLAIN static void *hold(void *unused)
 	(void)unused;
 	for (int i = 0; i < ROUNDS && planted; i++) {
 		pthread_mutex_lock(&lock);
-		usleep(2500);
+		usleep(5000);
 		pthread_mutex_unlock(&lock);
 		usleep(300);
 	}
