@@ -12,7 +12,8 @@
  * LuaJIT does not tell when some C functions return. What they seem to take is
  * theirs or their caller's, so that has both: no more is known. */
 
-/* told: by node, the answer without the last line; callers have lower ids. */
+/* told: by node, it or the nearest caller whose return is told, which may be
+ * none. Callers have lower ids. */
 static node_id who_told(const struct work *w, node_id *told, node_id id)
 {
 	struct cct *const t = w->session->cct;
@@ -30,7 +31,6 @@ static struct figures *sum_up_own(struct work *w)
 	struct cct *const t = w->session->cct;
 	struct figures *const own = mem_alloc(
 		(func_count(w->session->funcs) + 1) * sizeof(*own));
-
 	node_id *const told = mem_alloc((cct_count(t) + 1) * sizeof(*told));
 
 	w->self = mem_alloc((cct_count(t) + 1) * sizeof(*w->self));
@@ -144,8 +144,8 @@ static void find_often(struct work *w)
 
 /* ---- the coroutine that sleeps ------------------------------------------ */
 
-/* While a thread has no core, all of its coroutines sleep, which is nobody's
- * doing. */
+/* Without the time in which the thread had no core: all of its coroutines sleep
+ * then, whatever the program does. */
 static ticks itself(const struct explain_sleep *s)
 {
 	return s->longest - s->no_core;

@@ -12,8 +12,10 @@ struct stand_in {
 	/* Ours; called in its place, with the same arguments. */
 	void *function;
 	/* Set to the function that the first link led to, before ours is ever
-	 * called. Links to another one are left alone: ours goes on to this.
-	 * NULL: ours does not go on; links to a libc's are led. */
+	 * called; if that is a C library's, to that of weft's own namespace,
+	 * which is never closed. Links to another one are left alone: ours
+	 * goes on to this. NULL: ours does not go on; links to a libc's are
+	 * led. */
 	void **real;
 };
 
